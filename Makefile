@@ -1,0 +1,36 @@
+# Thin targets: everything that they do can be typed by hand. PYTHON needs version 3.11 or newer.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# PyTorch's own index of CPU wheels; elsewhere a plain `torch` brings gigabytes of CUDA. Empty: pip's own index.
+TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
+STAMP := $(VENV)/.installed
+
+.PHONY: setup demo test lint nightly bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	VENV="$(VENV)" PYTHON="$(PYTHON)" TORCH_INDEX="$(TORCH_INDEX)" sh tools/setup.sh
+	touch $(STAMP)
+
+demo: setup
+	$(BIN)/softmark demo --out demo-out
+
+test: setup
+	$(BIN)/python -m pytest -m "not slow"
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+nightly: setup
+	$(BIN)/python -m pytest
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) demo-out build dist *.egg-info

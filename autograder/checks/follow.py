@@ -1,0 +1,203 @@
+"""Follow-through: one bug costs its own points once.
+
+Where an answer is wrong but agrees with the reference *on top of* the student's own earlier functions, it is right.
+The reference stays on the grader's side; the earlier function is called in the student's kernel, through the probe.
+The guard: on top of an empty helper everything looks right, so the credit is the lowest `keeps` of all candidates
+(right = 1) that give the same outputs on top; an answer that is constant throughout could have been written without
+any thought, so there the candidate "not written" (keeps 0) is among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import torch
+
+from autograder.checks import clock
+from autograder.checks.compare import contract
+from autograder.checks.diagnose import Case, Diagnosis, matches, smallest
+from autograder.checks.digest import digest
+from autograder.checks.line import DEADLINE, Line
+from autograder.checks.load import Checks
+from autograder.checks.mistakes import Hypothesis
+from autograder.checks.oracle import GiveUp
+from autograder.checks.question import Question
+from autograder.model import Reason, Reply, ReplyKind, Value
+from autograder.plan import Plan
+from autograder.probe.plain import plain
+from autograder.probe.rules import Unsendable
+
+__all__ = ["Follower"]
+
+_CALLS = 64
+_SECONDS = 20.0
+
+
+class _Exhausted(GiveUp):
+    """No calls are left for this check."""
+
+
+@dataclass
+class Follower:
+    """Follow-through for one submission. wrong: functions whose own checks did not all pass."""
+
+    checks: Checks
+    line: Line
+    wrong: set[str] = field(default_factory=set)
+    _known: dict[bytes, Reply] = field(default_factory=dict)
+
+    def attempt(self, instance: Question, question: str, found: Sequence[Case]) -> _Attempt | None:
+        """A try for one failing check; None when it builds on nothing that is wrong."""
+        functions = {case.record.plan.function for case in found}
+        below = {f: tuple(n for n in self.checks.source.helpers(f) if n in self.wrong) for f in functions}
+        if not any(below.values()):
+            return None
+        return _Attempt(self, instance, question, found, below)
+
+    def ask(self, plan: Plan, budget: _Budget) -> Value:
+        """The student's value of a call, checked against the reference's type, shape and dtype."""
+        key = digest(plan)
+        if key not in self._known:
+            if budget.calls >= _CALLS:
+                raise _Exhausted
+            budget.calls += 1
+            self._known[key] = self.line.probe(plan)
+        reply = self._known[key]
+        if reply.kind is not ReplyKind.VALUE or reply is DEADLINE:
+            raise GiveUp
+        expected = self.checks.oracle.expected(plan, {}, key)
+        difference = contract(expected.value, reply.value) if expected.kind is ReplyKind.VALUE else None
+        if difference is not None and difference.reason is not Reason.NOT_FINITE:
+            raise GiveUp
+        return reply.value
+
+
+@dataclass
+class _Budget:
+    calls: int = 0
+
+
+@dataclass
+class _Attempt:
+    """One failing check on top of the student's own functions."""
+
+    follower: Follower
+    instance: Question
+    question: str
+    found: Sequence[Case]
+    below: dict[str, tuple[str, ...]]
+    budget: _Budget = field(default_factory=_Budget)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for names in self.below.values() for name in names))
+
+    def right(self) -> Fraction | None:
+        """The credit when the answers agree with the reference on top, within the guard; else None."""
+        try:
+            with clock.limit(_SECONDS):
+                return self._guarded() if self._gives(None, False) else None
+        except (GiveUp, clock.Expired):
+            return None
+
+    def named(self) -> Diagnosis | None:
+        """The named mistakes and pairs on top."""
+        try:
+            with clock.limit(_SECONDS):
+                best = smallest(self._candidates(), self._gives)
+        except (GiveUp, clock.Expired):
+            return None
+        return Diagnosis(tuple(best), min(h.keeps for h in best), self.names) if best else None
+
+    def _candidates(self) -> list[Hypothesis]:
+        checks = self.follower.checks
+        return checks.hypotheses_for(self.question, frozenset(self.below))
+
+    def _guarded(self) -> Fraction:
+        """The lowest credit of all candidates that can't be told from the right one."""
+        credit = Fraction(0) if self._constant() else Fraction(1)
+        for hypothesis in self._candidates():
+            if hypothesis.size == 1 and hypothesis.keeps < credit and self._coincides(hypothesis):
+                credit = hypothesis.keeps
+        return credit
+
+    def _coincides(self, hypothesis: Hypothesis) -> bool:
+        """What could not be refuted for want of calls counts as equal."""
+        try:
+            return self._gives(hypothesis, False)
+        except _Exhausted:
+            return True
+        except GiveUp:
+            return False
+
+    def _constant(self) -> bool:
+        """Every answer is one number repeated, where the reference's is not."""
+        oracle = self.follower.checks.oracle
+        expected = (oracle.expected(c.record.plan, c.served, c.record.key) for c in self.found)
+        return all(_flat(case.reply) and not _flat(e) for case, e in zip(self.found, expected, strict=True))
+
+    def _gives(self, hypothesis: Hypothesis | None, strict: bool) -> bool:
+        return all(self._on_top(hypothesis, case, strict) for case in self.found)
+
+    def _on_top(self, hypothesis: Hypothesis | None, case: Case, strict: bool) -> bool:
+        plan = case.record.plan
+        oracle = self.follower.checks.oracle
+        own = {name: self.instance.own(name, self._run) for name in self.below[plan.function]}
+        if not own:
+            below = oracle.expected if hypothesis is None else _under(oracle, hypothesis)
+            return matches(case.record, below(plan, case.served, case.record.key), case.reply, strict)
+        would = oracle.on_top(hypothesis, plan.function, own, plan, case.served)
+        if hypothesis is None and would.kind is not ReplyKind.VALUE:
+            raise GiveUp  # what the reference raises on a student's value ends follow-through
+        return matches(case.record, would, case.reply, strict)
+
+    def _run(self, plan: Plan) -> Value:
+        try:
+            sendable: Plan = _plain_plan(plan)
+        except Unsendable:
+            raise GiveUp from None
+        return self.follower.ask(sendable, self.budget)
+
+
+def _under(oracle: Any, hypothesis: Hypothesis) -> Callable[..., Reply]:
+    def under(*args: Any) -> Reply:
+        reply: Reply = oracle.under(hypothesis, *args)
+        return reply
+
+    return under
+
+
+def _plain_plan(plan: Plan) -> Plan:
+    """The plan with plain copies of what the reference passed along."""
+    from dataclasses import replace
+
+    from autograder.plan import Build, Call
+
+    steps = [
+        replace(step, args=plain(step.args, convert=True), kwargs=plain(dict(step.kwargs), convert=True))
+        if isinstance(step, Build | Call) and _only_values((step.args, step.kwargs))
+        else step
+        for step in plan.steps
+    ]
+    return replace(plan, steps=tuple(steps))
+
+
+def _only_values(value: Any) -> bool:
+    """No node such as `Ref` in it, which only a plan understands."""
+    from dataclasses import is_dataclass
+
+    if isinstance(value, list | tuple):
+        return all(map(_only_values, value))
+    if isinstance(value, dict):
+        return all(map(_only_values, value.values()))
+    return not is_dataclass(value)
+
+
+def _flat(reply: Reply) -> bool:
+    value = reply.value
+    if reply.kind is not ReplyKind.VALUE or not isinstance(value, torch.Tensor) or value.numel() < 2:
+        return False
+    return bool((value == value.reshape(-1)[0]).all())

@@ -1,0 +1,114 @@
+"""The line to the student's kernel: batches, broken batches, confirmation, the deadline.
+
+All calls of a question travel as one batch in one forked child. When the child is killed or dies, checks that had no
+answer yet go over again, each in a child of its own. A hang or a crash is held against the student only after the
+same check failed again in a replayed kernel, unforked: fork itself can be what hangs. After two confirmed time-outs
+of one function its other checks are not tried any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from autograder.checks import clock
+from autograder.checks.desk import Record
+from autograder.model import Reply, ReplyKind, Session, Value
+from autograder.plan import Plan
+
+__all__ = ["BROKEN", "DEADLINE", "GAVE_UP", "Line"]
+
+Served = Mapping[str, Callable[..., Value]]
+
+#: Kinds of replies after which the child is gone.
+BROKEN = frozenset(
+    {
+        ReplyKind.TIME,
+        ReplyKind.MEMORY,
+        ReplyKind.PROCESSES,
+        ReplyKind.DISK,
+        ReplyKind.DIED,
+        ReplyKind.PROTOCOL,
+    }
+)
+DEADLINE = Reply(ReplyKind.TIME, message="the run's deadline came first")
+GAVE_UP = Reply(ReplyKind.TIME, message="two calls of this function did not end")
+_TIMEOUTS = 2
+_LEAST_SECONDS = 0.25
+
+
+class Line:
+    """One submission's line. call_seconds: limit of one plan."""
+
+    def __init__(self, session: Session, call_seconds: float) -> None:
+        self.session, self.call_seconds = session, call_seconds
+        self.timeouts: Counter[str] = Counter()
+        self.journeys = 0
+        self._stale = False  # an unforked call may have left traces in the kernel
+
+    def question(self, checks: Sequence[tuple[Sequence[Record], Served]]) -> None:
+        """Fetch the answers to all records, those of one check after the other."""
+        records = [record for some, _ in checks for record in some]
+        served = {name: function for _, some in checks for name, function in some.items()}
+        if not records:
+            return
+        replies = iter(self._send([r.plan for r in records], served, forked=True))
+        struck = False
+        for some, own in checks:
+            answers = [next(replies) for _ in some]
+            if any(reply.kind in BROKEN for reply in answers):
+                answers = self.ask(some, own, broke=not struck)
+                struck = True
+            for record, reply in zip(some, answers, strict=True):
+                record.reply = reply
+
+    def ask(self, records: Sequence[Record], served: Served, broke: bool = False) -> list[Reply]:
+        """One check in a child of its own, then confirmed. broke: it broke a child already."""
+        plans = [record.plan for record in records]
+        if any(self.timeouts[plan.function] >= _TIMEOUTS for plan in plans):
+            return [GAVE_UP] * len(plans)
+        if not broke:
+            replies = self._send(plans, served, forked=True)
+            if not any(reply.kind in BROKEN for reply in replies) or DEADLINE in replies:
+                return replies
+        return self._confirm(plans, served)
+
+    def _confirm(self, plans: Sequence[Plan], served: Served) -> list[Reply]:
+        """The same in a fresh kernel without a fork."""
+        self._stale = True
+        replies = self._send(plans, served, forked=False)
+        self._stale = True
+        for plan, reply in zip(plans, replies, strict=True):
+            if reply.kind is ReplyKind.TIME and reply is not DEADLINE and reply.step is not None:
+                self.timeouts[plan.function] += 1
+        return replies
+
+    def _send(self, plans: Sequence[Plan], served: Served, *, forked: bool) -> list[Reply]:
+        left = self.session.seconds_left
+        if left < _LEAST_SECONDS:
+            return [DEADLINE] * len(plans)
+        with clock.paused():
+            if self._stale:
+                self.session.restart()
+                self._stale = False
+            seconds = min(self.call_seconds, max(self.session.seconds_left, _LEAST_SECONDS))
+            replies = self.session.call(plans, seconds=seconds, served=served, forked=forked)
+        self.journeys += 1
+        return _without_deadline(replies, cut=seconds < self.call_seconds)
+
+    def probe(self, plan: Plan) -> Reply:
+        """One call of a student's function on behalf of the reference; never confirmed."""
+        reply = self._send([plan], {}, forked=True)[0]
+        self._stale = self._stale or (reply.kind in BROKEN and reply is not DEADLINE)
+        return reply
+
+
+def _without_deadline(replies: Sequence[Reply], cut: bool) -> list[Reply]:
+    """Nothing is held against the student when the run's deadline, not the call's limit, ended it.
+
+    cut: the time for a call was shortened. Where even the first broken one was not tried, there was no kernel any more.
+    """
+    first = next((reply for reply in replies if reply.kind in BROKEN), None)
+    if first is None or not (first.step is None or (cut and first.kind is ReplyKind.TIME)):
+        return list(replies)
+    return [DEADLINE if reply.kind in BROKEN else reply for reply in replies]

@@ -1,0 +1,30 @@
+"""What `grade` leaves in its output folder, written so that a reader never meets half a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+
+from autograder.model import Report
+from autograder.pipeline import Graded
+from autograder.report import gradescope
+from autograder.report.html import report_html
+from autograder.report.notebook import executed_html
+
+__all__ = ["write_pages", "write_results"]
+
+
+def write_results(report: Report, out: Path) -> None:
+    """results.json, valid by Gradescope's rules; called before any student code runs and after each question."""
+    gradescope.write_atomic(out / "results.json", gradescope.to_json(report))
+
+
+def write_pages(graded: Graded, out: Path) -> None:
+    """report.html, executed.ipynb and executed.html, for whoever grades locally."""
+    pages = {"report.html": report_html(graded.report)}
+    if graded.notebook is not None:
+        pages["executed.ipynb"] = nbformat.writes(graded.notebook, version=4) + "\n"
+        pages["executed.html"] = executed_html(graded.notebook)
+    for name, text in pages.items():
+        gradescope.write_atomic(out / name, text.encode(), mode=0o644)

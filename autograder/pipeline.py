@@ -1,0 +1,270 @@
+"""grade(): the sentence. The only module that knows the order of the stages.
+
+    submission ─collect→ ─sanitise→ ─execute (sandboxed kernel)→ ─check (probe)→ ─score→ ─report→
+
+Stages are functions of values; what one needs of another is handed over here. `write` receives a valid report
+before any student code runs, after every question, and at the end, so that whatever stops the grader leaves a file
+that keeps what was earned and blames nobody wrongly.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder import __version__, score
+from autograder.assignment import load_assignment, read_secret
+from autograder.checks import Checks, load_checks, run_checks
+from autograder.collect import collect
+from autograder.errors import CourseError, GraderFault, SubmissionError
+from autograder.execute import LiveNotebook, execute
+from autograder.model import (
+    Assignment,
+    CellRecord,
+    Isolation,
+    Level,
+    Limits,
+    Note,
+    Outcome,
+    Reason,
+    Report,
+    Run,
+    Submission,
+)
+from autograder.probe.client import ProbeClient
+from autograder.sandbox import Kernel, Sandbox
+from autograder.sanitise import sanitise
+
+if TYPE_CHECKING:
+    from autograder.sandbox import Zygote
+
+__all__ = ["Course", "Graded", "Watcher", "grade", "open_course"]
+
+#: Kept back for stopping the student's code and writing the last file.
+RESERVE_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Course:
+    """One assignment with everything that grading it needs, loaded once a grader process."""
+
+    assignment: Assignment
+    secret: bytes
+    checks: Checks
+    release: NotebookNode
+    data: Mapping[str, bytes]
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What grading one submission leaves. notebook: as it ran, or None when it could not be read."""
+
+    report: Report
+    notebook: NotebookNode | None = None
+    run: Run | None = None
+    student_id: str | None = None
+
+
+@dataclass(frozen=True)
+class Watcher:
+    """Who is told while a submission is graded. Each default listens to nothing."""
+
+    write: Callable[[Report], None] = lambda report: None
+    on_cell: Callable[[CellRecord], None] = lambda record: None
+    on_question: Callable[[Sequence[Outcome]], None] = lambda outcomes: None
+
+
+def open_course(root: Path, name: str) -> Course:
+    """Load an assignment of the course at `root`; CourseError names file, key and reason."""
+    assignment = load_assignment(root, name)
+    path = assignment.folder / assignment.notebook
+    if not path.is_file():
+        raise CourseError(f"the student's notebook is missing: run `softmark release {name}`", where=path)
+    data = assignment.folder / "data"
+    files = {
+        f"data/{file.relative_to(data).as_posix()}": file.read_bytes()
+        for file in sorted(data.rglob("*"))
+        if file.is_file()
+    }
+    return Course(
+        assignment,
+        read_secret(root),
+        load_checks(assignment),
+        nbformat.read(path, as_version=4),
+        files,
+    )
+
+
+def grade(
+    source: Path,
+    course: Course,
+    zygote: Zygote,
+    *,
+    require: Level | None = None,
+    seed: int | None = None,
+    student_id: str | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    seconds: float | None = None,
+    watcher: Watcher = Watcher(),  # noqa: B008  (frozen)
+) -> Graded:
+    """Grade one submission.
+
+    source: a notebook, a folder or a zip · require: refuse to start below this isolation level (never lower than
+    the assignment's own) · seed: staff's, in place of the course's secret · seconds: until everything is written.
+    Raises CourseError before any student code runs; whatever the student did ends in the report.
+    """
+    started = time.monotonic()
+    limits = course.assignment.limits
+    deadline = started + (seconds if seconds is not None else limits.run_seconds) - RESERVE_SECONDS
+    try:
+        submission = collect(
+            source,
+            wanted=_wanted(course.assignment),
+            assignment=course.assignment.name,
+            notebook=course.assignment.notebook,
+            metadata=metadata,
+        )
+        notebook, edits, notes = sanitise(submission, course.release, course.assignment)
+    except SubmissionError as error:
+        return Graded(_refused(course, source, str(error)))
+    base = _first_report(course, submission, [*submission.notes, *notes, *(_edit_note(edit) for edit in edits)], seed)
+    with Sandbox(zygote, limits, require=_required(course.assignment, require), files=course.data) as sandbox:
+        _refuse_readable_reference(course.assignment, sandbox.isolation)
+        base = replace(base, isolation=sandbox.isolation, practice_only=_practice_only(sandbox.isolation))
+        watcher.write(base)
+        live = LiveNotebook(
+            sandbox,
+            notebook,
+            limits,
+            deadline=deadline,
+            open_probe=_opener(sandbox, limits),
+            on_cell=watcher.on_cell,
+        )
+        run = execute(live, notebook, sandbox.isolation)
+        base = replace(base, cells=run.cells, notes=(*base.notes, *run.notes))
+        judged: list[Outcome] = []
+
+        def on_question(outcomes: Sequence[Outcome]) -> None:
+            judged.extend(outcomes)
+            watcher.on_question(outcomes)
+            watcher.write(replace(base, outcomes=score.fill(course.checks.specs, judged)))
+
+        result = run_checks(
+            course.checks,
+            live,
+            run,
+            secret=course.secret,
+            seed=seed,
+            student_id=student_id or _sid(metadata),
+            on_question=on_question,
+        )
+        live.close()
+    final = replace(
+        base,
+        outcomes=score.settle(course.checks.specs, result.outcomes, course.assignment.total),
+        leaderboard=result.leaderboard,
+        notes=(*base.notes, *result.notes),
+        cells=tuple(live.records[index] for index in sorted(live.records)),
+        seconds=time.monotonic() - started,
+        complete=True,
+    )
+    watcher.write(final)
+    return Graded(final, notebook, run, result.student_id)
+
+
+def _opener(sandbox: Sandbox, limits: Limits) -> Callable[[Any], ProbeClient]:
+    """Makes the probe's client for a fresh kernel."""
+
+    def over() -> Reason | None:
+        usage = sandbox.usage()
+        return usage.over if usage is not None else None
+
+    def open_probe(kernel: Kernel) -> ProbeClient:
+        return ProbeClient(
+            kernel.probe, limits, alive=kernel.status, status_fileno=kernel.status_fileno(), watch=over
+        )
+
+    return open_probe
+
+
+def _wanted(assignment: Assignment) -> tuple[str, ...]:
+    return tuple(name for question in assignment.questions for name in question.functions)
+
+
+def _required(assignment: Assignment, asked: Level | None) -> Level:
+    """The stricter of the two."""
+    return min(asked or Level.C, assignment.require_isolation, key=lambda level: level.value)
+
+
+def _practice_only(isolation: Isolation) -> bool:
+    """Level C without Landlock and seccomp can't promise that nothing is forged."""
+    return isolation.level is Level.C and not {"landlock", "seccomp"} <= set(isolation.layers)
+
+
+def _refuse_readable_reference(assignment: Assignment, isolation: Isolation) -> None:
+    """At level B secrecy rests on folder modes alone; a user's tree is never changed behind their back."""
+    if isolation.level is not Level.B:
+        return
+    folder = assignment.reference.parent
+    closed = any(not parent.stat().st_mode & 0o001 for parent in (folder, *folder.resolve().parents))
+    if not closed:
+        raise CourseError(
+            "at isolation level B (no Landlock here) students' code could read this folder; "
+            f"run `chmod 700 {folder}` and grade again",
+            where=folder,
+        )
+
+
+def _first_report(course: Course, submission: Submission, notes: Sequence[Note], seed: int | None) -> Report:
+    """The report before anything ran: every check undecided."""
+    assignment = course.assignment
+    return Report(
+        assignment=assignment.name,
+        title=assignment.title,
+        version=assignment.version,
+        total=assignment.total,
+        outcomes=score.fill(course.checks.specs, ()),
+        submission=submission.name,
+        sha256=submission.sha256,
+        questions=assignment.questions,
+        written_points=assignment.written_points,
+        notes=tuple(notes),
+        complete=False,
+        seed="course" if seed is None else "staff",
+        grader_version=__version__,
+        visibility=assignment.visibility,
+        settings=assignment.settings,
+    )
+
+
+def _refused(course: Course, source: Path, reason: str) -> Report:
+    """A hand-in that can't be graded as it stands: every check BLOCKED, the total still the declared one."""
+    nobody = Submission(source.name, b"", "")
+    base = _first_report(course, nobody, (), None)
+    return replace(base, outcomes=score.block_all(course.checks.specs, reason), refused=reason, complete=True)
+
+
+def _edit_note(edit: Any) -> Note:
+    where = f" (cell {edit.cell + 1})" if edit.cell is not None else ""
+    return Note(f"{edit.what}{where}", staff_only=True)
+
+
+def _sid(metadata: Mapping[str, Any] | None) -> str | None:
+    """The student's id as the platform knows it; a group's first member speaks for it."""
+    users = (metadata or {}).get("users")
+    if isinstance(users, list) and users and isinstance(users[0], dict):
+        sid = users[0].get("sid")
+        return str(sid) if sid else None
+    return None
+
+
+def fault_report(course: Course, source: Path, error: GraderFault) -> Report:
+    """The report when the grader itself failed: nothing is a zero, the points are open."""
+    base = _first_report(course, Submission(source.name, b"", ""), (Note(str(error), staff_only=True),), None)
+    return replace(base, complete=True)

@@ -1,0 +1,186 @@
+"""`executed.html`: the notebook as it ran, safe to open.
+
+Everything in it is the student's, so nothing is trusted, in three steps. First a plain copy is built: cells and
+outputs from scratch, without metadata, attachments, widgets, SVG and JavaScript, and bounded in size. nbconvert
+renders that copy, with our allow-list of elements and attributes in the place of its own, which breaks tables. Then
+the whole result passes the list again, so that nothing depends on where the template uses it. Last, the page's policy
+lets a browser run and load nothing.
+
+Formulas stay as TeX: to typeset them would take a script.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import cache
+from html import escape
+from typing import Any
+
+from autograder.report.page import element, page, safe, style
+from autograder.report.text import clean, cut, one_line
+
+__all__ = ["executed_html"]
+
+_LONGEST_SOURCE = 50_000
+_LONGEST_OUTPUT = 20_000
+_LONGEST_MARKUP = 100_000
+_LONGEST_PICTURE = 4_000_000
+_MOST_CELLS = 1_000
+_MOST_OUTPUTS = 50
+
+_PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
+_TAG_NAMES = (
+    "a abbr b blockquote br caption cite code col colgroup dd del details div dl dt em h1 h2 h3 h4 h5 h6 hr i img ins "
+    "kbd li ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var"
+)
+_CLASS_NAMES = (
+    "cell code_cell text_cell rendered input inner_cell input_area output_wrapper output output_area output_subarea "
+    "prompt input_prompt output_prompt output_html output_png output_jpeg output_text output_stream output_stdout "
+    "output_stderr output_error output_markdown text_cell_render rendered_html border-box-sizing highlight "
+    "hl-ipython3"
+)
+_TAGS, _CLASSES = frozenset(_TAG_NAMES.split()), frozenset(_CLASS_NAMES.split())
+_SYNTAX_CLASS = re.compile(r"[a-z][a-z0-9]?[a-z0-9]?")  # Pygments' short names
+_PICTURE_URL = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=\s]*")
+_LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
+_SPANS = re.compile(r"[1-9][0-9]{0,2}")
+_PROTOCOLS = frozenset({"http", "https", "mailto", "data"})
+_WITH_CONTENT = re.compile(
+    r"<(script|style|svg|math|template|iframe|noscript|title)\b.*?(?:</\1\s*>|\Z)", re.IGNORECASE | re.DOTALL
+)
+
+
+def executed_html(nb: Any, title: str = "Executed notebook") -> str:
+    """`nb` (an nbformat v4 NotebookNode) as one page without any active content. Pure; raises nothing of `nb`'s."""
+    body = _allowed(_rendered(_plain_copy(nb)))
+    note = "Scripts, widgets and vector pictures of this notebook are left out. Formulas are shown as TeX."
+    header = element("header", element("h1", safe(one_line(title))), element("p", note, class_="quiet"))
+    css = style("page.css", "notebook.css") + "\n" + _syntax_css()
+    return page(one_line(title), f"{header}\n{element('main', body)}", css, pictures=True)
+
+
+# ── a plain copy ──────────────────────────────────────────────────────────────────────────────────────────────
+def _plain_copy(nb: Any) -> Any:
+    from nbformat import v4
+
+    cells = [_cell(v4, cell) for cell in nb.cells[:_MOST_CELLS]]
+    if len(nb.cells) > _MOST_CELLS:
+        cells.append(v4.new_markdown_cell(f"*{len(nb.cells) - _MOST_CELLS} more cells are not shown.*"))
+    language = {"name": "python", "pygments_lexer": "ipython3"}
+    return v4.new_notebook(cells=cells, metadata={"language_info": language})
+
+
+def _cell(v4: Any, cell: Any) -> Any:
+    source = cut(clean(cell.get("source", "")), _LONGEST_SOURCE)
+    if cell.get("cell_type") == "markdown":
+        return v4.new_markdown_cell(source)
+    if cell.get("cell_type") != "code":
+        return v4.new_markdown_cell("```text\n" + source.replace("```", "ʼʼʼ") + "\n```")
+    outputs = [out for output in cell.get("outputs", ())[:_MOST_OUTPUTS] for out in _outputs(v4, output)]
+    if (more := len(cell.get("outputs", ())) - _MOST_OUTPUTS) > 0:
+        outputs.append(v4.new_output("stream", text=f"… {more} more outputs are not shown …"))
+    count = cell.get("execution_count")
+    number = count if isinstance(count, int) and 0 < count < 10**6 else None
+    return v4.new_code_cell(source, outputs=outputs, execution_count=number)
+
+
+def _outputs(v4: Any, output: Mapping[str, Any]) -> Iterator[Any]:
+    kind = output.get("output_type")
+    if kind == "stream":
+        name = "stderr" if output.get("name") == "stderr" else "stdout"
+        yield v4.new_output("stream", name=name, text=_text(output.get("text", "")))
+    elif kind == "error":
+        told = "\n".join(map(clean, output.get("traceback") or ()))
+        said = f"{one_line(output.get('ename', ''))}: {one_line(output.get('evalue', ''))}"
+        yield v4.new_output("error", ename="", evalue="", traceback=_text(told or said).split("\n"))
+    elif isinstance(data := output.get("data"), Mapping):
+        alt = {kind: {"alt": "Picture that this cell drew"} for kind in _PICTURES}
+        yield v4.new_output("display_data", data=_data(data), metadata=alt)
+
+
+def _data(data: Mapping[str, Any]) -> dict[str, str]:
+    """The best form of an output that is safe: picture, table, text, or a word on what is missing."""
+    for kind, magic in _PICTURES.items():
+        if picture := _picture(data.get(kind), magic):
+            return {kind: picture}
+    markup = _joined(data.get("text/html"))
+    if markup is not None and len(markup) <= _LONGEST_MARKUP and (table := _fragment(markup)).strip():
+        return {"text/html": table}
+    for kind in ("text/markdown", "text/latex", "text/plain"):
+        if (text := _joined(data.get(kind))) is not None:
+            return {kind if kind == "text/markdown" else "text/plain": _text(text)}
+    return {"text/plain": f"[output of type {one_line(', '.join(map(str, data)), 100) or 'unknown'}: not shown]"}
+
+
+def _joined(value: object) -> str | None:
+    if isinstance(value, list):
+        value = "".join(map(str, value))
+    return value if isinstance(value, str) else None
+
+
+def _text(value: object) -> str:
+    return cut(clean(_joined(value) or ""), _LONGEST_OUTPUT)
+
+
+def _picture(value: object, magic: bytes) -> str | None:
+    """Base64 that really is one, of bytes that really begin as such a picture."""
+    text = _joined(value)
+    if text is None or len(text) > _LONGEST_PICTURE:
+        return None
+    try:
+        content = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return base64.b64encode(content).decode() if content.startswith(magic) else None
+
+
+# ── rendering and the allow-list ──────────────────────────────────────────────────────────────────────────────
+def _rendered(nb: Any) -> str:
+    from nbconvert.exporters import HTMLExporter
+
+    exporter = HTMLExporter(template_name="basic", sanitize_html=True, exclude_anchor_links=True, embed_images=False)
+    exporter.register_filter("clean_html", _fragment)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of nbconvert's own dependencies; nothing here depends on them
+        markup, _ = exporter.from_notebook_node(nb)
+    return str(markup)
+
+
+def _attribute(tag: str, name: str, value: str) -> bool:
+    """What may stay: our own class names, spans of table cells, links that say where they go, pictures within."""
+    if name == "class":
+        return all(c in _CLASSES or _SYNTAX_CLASS.fullmatch(c) for c in value.split())
+    if tag == "a":
+        return name == "href" and _LINK.match(value) is not None
+    if tag == "img":
+        return name == "alt" or (name == "src" and _PICTURE_URL.fullmatch(value) is not None)
+    return tag in ("td", "th") and name in ("colspan", "rowspan") and _SPANS.fullmatch(value) is not None
+
+
+def _fragment(markup: str) -> str:
+    """Markup of one cell or output, without the elements whose content is not text to be read."""
+    return _allowed(_WITH_CONTENT.sub("", markup))
+
+
+def _allowed(markup: str) -> str:
+    import bleach
+
+    try:
+        return str(bleach.clean(markup, tags=_TAGS, attributes=_attribute, protocols=_PROTOCOLS, strip=True))
+    except (RecursionError, ValueError, AssertionError, KeyError, IndexError, AttributeError, TypeError):
+        return element("pre", escape(cut(markup, _LONGEST_OUTPUT)))  # the parser gave up: show it as text
+
+
+@cache
+def _syntax_css() -> str:
+    """Colours of code, for a light and a dark page."""
+    from pygments.formatters import HtmlFormatter
+
+    light = HtmlFormatter(style="default").get_style_defs(".highlight")
+    dark = HtmlFormatter(style="github-dark").get_style_defs(".highlight")
+    plain = ".highlight, .highlight pre { background: transparent !important; }"
+    return f"{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n{plain}"

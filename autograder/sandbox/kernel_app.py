@@ -1,0 +1,91 @@
+"""ipykernel's application, for a process that was forked and locked down: no files, no network.
+
+The connection comes as a value, not as a file. Output of processes that student code forks reaches the kernel over
+a path socket; the stock thread would look up a TCP address, which the filter refuses.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import zmq
+from ipykernel.iostream import IOPubThread
+from ipykernel.kernelapp import IPKernelApp
+from traitlets.config import Config
+from zmq.eventloop.zmqstream import ZMQStream
+
+__all__ = ["Install", "SandboxedKernelApp", "run"]
+
+#: what installs the agent in the kernel: `install(its end of the socketpair, the application)`
+Install = Callable[[socket.socket, Any], object]
+
+
+class _PathIOPubThread(IOPubThread):
+    """Receives the output of forked children over `ipc` at this address."""
+
+    def __init__(self, pub_socket: Any, address: str, session: Any) -> None:
+        self._address = address
+        super().__init__(pub_socket, pipe=True, session=session)  # type: ignore[no-untyped-call]
+
+    def _setup_pipe_in(self) -> None:
+        self._pipe_uuid = os.urandom(16)
+        pipe = self.socket.context.socket(zmq.PULL)
+        pipe.linger = 0
+        pipe.bind(self._address)
+        self._pipe_in = ZMQStream(pipe, self.io_loop)
+        self._pipe_in.on_recv(self._handle_pipe_msg)
+
+    def _setup_pipe_out(self) -> tuple[zmq.Context[Any], Any]:
+        context: zmq.Context[Any] = zmq.Context()  # a fork can't use its parent's
+        pipe = context.socket(zmq.PUSH)
+        pipe.linger = 3000
+        pipe.connect(self._address)
+        return context, pipe
+
+
+class SandboxedKernelApp(IPKernelApp):
+    """A kernel whose connection is given and never written down.
+
+    connection: as in a Jupyter connection file, transport `ipc` · when_listening: called once all sockets are bound.
+    """
+
+    connection: Mapping[str, Any] = {}
+    when_listening: Callable[[], None] = staticmethod(lambda: None)
+
+    def init_connection_file(self) -> None:
+        load: Callable[[Any], None] = self.load_connection_info
+        load(dict(self.connection))
+
+    def write_connection_file(self, **kwargs: Any) -> None:
+        self.when_listening()
+
+    def log_connection_info(self) -> None:
+        self._ports = {name: self.connection[f"{name}_port"] for name in ("shell", "iopub", "stdin", "hb", "control")}
+
+    def init_iopub(self, context: Any) -> None:
+        self.iopub_socket = context.socket(zmq.XPUB)
+        self.iopub_socket.linger = 1000
+        self.iopub_port = self._bind_socket(self.iopub_socket, self.iopub_port)  # type: ignore[no-untyped-call]
+        self.configure_tornado_logger()  # type: ignore[no-untyped-call]
+        self.iopub_thread = _PathIOPubThread(self.iopub_socket, f"ipc://{self.ip}-io", self.session)
+        self.iopub_thread.start()  # type: ignore[no-untyped-call]
+        self.iopub_socket = self.iopub_thread.background_socket
+
+
+def run(
+    connection: Mapping[str, Any],
+    probe: socket.socket | None,
+    install: Install | None,
+    when_listening: Callable[[], None],
+) -> None:
+    """Serve the kernel until it is asked to shut down. History is off: nothing of a call is kept in a database."""
+    app: Any = SandboxedKernelApp.instance(config=Config({"HistoryManager": {"enabled": False}}))
+    app.connection, app.when_listening = connection, when_listening
+    app.initialize([])
+    if probe is not None and install is not None:
+        install(probe, app)
+    app.start()
+    app.close()

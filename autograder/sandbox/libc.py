@@ -1,0 +1,62 @@
+"""The few system calls that Python does not wrap, with errno as OSError.
+
+Everything here works in a forked child with one thread; nothing is imported beyond the standard library.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import platform
+import sys
+from typing import Any
+
+__all__ = ["ARCHITECTURE", "LINUX", "prctl", "set_child_subreaper", "set_parent_death_signal", "syscall"]
+
+LINUX = sys.platform.startswith("linux")
+
+#: "x86_64", "aarch64", or whatever else the machine calls itself.
+ARCHITECTURE = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
+    return result
+
+
+def _as_argument(value: Any) -> Any:
+    return ctypes.c_long(value) if isinstance(value, int) else value
+
+
+def syscall(number: int, *arguments: Any, name: str = "syscall") -> int:
+    """Call a system call by number; integers go as C longs. Raises OSError with the errno that it gave."""
+    if not LINUX:
+        raise OSError(38, f"{name}: only on Linux")
+    return _checked(int(_LIBC.syscall(ctypes.c_long(number), *map(_as_argument, arguments))), name)
+
+
+def prctl(option: int, *arguments: Any, name: str = "prctl") -> int:
+    """`prctl(2)`, missing arguments filled up with 0."""
+    if not LINUX:
+        raise OSError(38, f"{name}: only on Linux")
+    filled = (*arguments, 0, 0, 0, 0)[:4]
+    return _checked(int(_LIBC.prctl(ctypes.c_int(option), *map(_as_argument, filled))), name)
+
+
+def set_parent_death_signal(signal: int) -> None:
+    """Ask for this signal when the thread that forked us dies. A change of uid clears it."""
+    if LINUX:
+        prctl(_PR_SET_PDEATHSIG, int(signal), name="PR_SET_PDEATHSIG")
+
+
+def set_child_subreaper() -> None:
+    """Become the new parent of orphaned descendants, so that they can be found and reaped."""
+    if LINUX:
+        prctl(_PR_SET_CHILD_SUBREAPER, 1, name="PR_SET_CHILD_SUBREAPER")

@@ -1,0 +1,49 @@
+"""Resource limits of one student process. Lowered before the change of uid; nobody can raise them again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+from collections.abc import Mapping
+
+from autograder.model import Limits
+
+__all__ = ["apply", "wanted"]
+
+_CPU_MARGIN = 60  # seconds
+
+
+def wanted(limits: Limits, tasks_already: int = 0) -> Mapping[str, int]:
+    """Name of the rlimit → value. RLIMIT_AS is left alone: torch maps far more than it touches.
+
+    tasks_already: threads that run under the same uid before we start (level C, where the uid is shared).
+    """
+    cpu = int(limits.run_seconds * (os.cpu_count() or 1)) + _CPU_MARGIN
+    return {
+        "RLIMIT_DATA": limits.memory_bytes,
+        "RLIMIT_NPROC": limits.processes + tasks_already,
+        "RLIMIT_NOFILE": limits.files,
+        "RLIMIT_FSIZE": limits.file_bytes,
+        "RLIMIT_CPU": cpu,
+        "RLIMIT_CORE": 0,
+        "RLIMIT_MEMLOCK": 64 * 1024,
+        "RLIMIT_MSGQUEUE": 0,
+        "RLIMIT_SIGPENDING": 1024,
+    }
+
+
+def apply(limits: Limits, tasks_already: int = 0) -> None:
+    """Lower soft and hard limit of each; a limit that is lower already stays. Raises OSError or ValueError."""
+    for name, value in wanted(limits, tasks_already).items():
+        with contextlib.suppress(AttributeError):  # not every system knows every limit
+            _lower(getattr(resource, name), value)
+
+
+def _lower(which: int, value: int) -> None:
+    hard = resource.getrlimit(which)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    resource.setrlimit(which, (value, value))
+    if resource.getrlimit(which) != (value, value):
+        raise OSError(f"limit {which} is {resource.getrlimit(which)} after it was set to {value}")

@@ -1,0 +1,427 @@
+"""The fork server: one warm process that holds all imports and no secret, and forks a kernel per hand-in.
+
+Theory of operation. The grader forks the zygote from its only thread, before it imports anything hidden, so torch
+is imported once for both. The two talk over a socketpair: a line of JSON each way, descriptors passed along. The
+zygote has one thread and waits in `poll` for the next order or the death of a child. It reaps all children, as the
+subreaper also the orphans, and writes the wait status of a kernel to that kernel's own pipe: liveness is a fact of
+the kernel's parent and never a heartbeat. When the grader closes the socket or dies, the zygote kills what it
+started and leaves.
+
+A forked kernel never calls exec, so close-on-exec is not enough: the child closes every descriptor that it was not
+given by name, and drops out of the zygote's frames only by `os._exit`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from autograder.errors import GraderFault
+from autograder.model import Isolation
+from autograder.sandbox import killing, processes
+from autograder.sandbox.libc import LINUX, set_child_subreaper, set_parent_death_signal
+from autograder.sandbox.lockdown import Confinement, confine, isolation_of
+
+if TYPE_CHECKING:
+    from autograder.sandbox.kernel_app import Install
+
+__all__ = ["Zygote", "preload", "serve"]
+
+_ANSWER_SECONDS = 60.0
+_LONGEST_LINE = 1 << 20
+_STATE: dict[str, bool] = {}
+
+
+def preload(modules: Sequence[str] = ()) -> None:
+    """Import what kernel and grader share, torch first. Idempotent; nothing here starts a thread.
+
+    modules: more public modules that the course's notebooks need anyway, e.g. `matplotlib.pyplot`.
+    The caller has set OMP_NUM_THREADS=1.
+    """
+    if not _STATE.get("loaded"):
+        import torch  # noqa: F401
+
+        gc.freeze()  # torch's objects are never looked at again: a third of the later import time
+        import IPython  # noqa: F401
+        import numpy as np  # noqa: F401
+        import safetensors.torch  # noqa: F401
+
+        from autograder.sandbox import kernel_app  # noqa: F401
+
+        _STATE["loaded"] = True
+    for module in modules:
+        __import__(module)
+
+
+def _agent() -> Install:
+    from autograder.probe import agent
+
+    return agent.install
+
+
+def _assert_single_thread() -> None:
+    tasks = len(list(Path("/proc/self/task").iterdir())) if LINUX else threading.active_count()
+    if threading.active_count() != 1 or tasks != 1:
+        names = [thread.name for thread in threading.enumerate()]
+        raise GraderFault(
+            f"the zygote must be forked from a process with one thread; this one has {tasks} ({names}): "
+            "fork it first, and set OMP_NUM_THREADS=1 before any import"
+        )
+
+
+class Zygote:
+    """The grader's handle on its fork server.
+
+    removed: layers that a test takes away, to see the refusal.
+    """
+
+    def __init__(self, control: socket.socket, pid: int, removed: Collection[str] = ()) -> None:
+        self.pid = pid
+        self.removed = tuple(removed)
+        self._control = control
+        self._control.settimeout(_ANSWER_SECONDS)
+        self._lock = threading.Lock()
+        self._isolation: dict[tuple[str, ...], Isolation] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @classmethod
+    def fork(cls, *, install: Install | None = None, removed: Collection[str] = ()) -> Zygote:
+        """Fork from this process, which must have one thread and hold nothing hidden.
+
+        install: puts the probe's agent into each kernel; the package's own by default.
+        """
+        preload()
+        install = install or _agent()
+        _assert_single_thread()
+        ours, theirs = socket.socketpair()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        pid = os.fork()
+        if pid == 0:
+            _serve_forever(theirs, install)
+        theirs.close()
+        return cls(ours, pid, removed)
+
+    @classmethod
+    def launch(cls, *, agent: bool = True, warm: bool = True, removed: Collection[str] = ()) -> Zygote:
+        """Start one by exec, from any process, with a clean environment; slower, as it imports anew.
+
+        agent: whether kernels get the probe's agent · warm: import torch and the rest beforehand; without, it is
+        there in a moment and only good for looking at layers and killing.
+        """
+        ours, theirs = socket.socketpair()
+        code = f"from autograder.sandbox.zygote import serve; serve({theirs.fileno()}, agent={agent}, warm={warm})"
+        process = subprocess.Popen(
+            [sys.executable, "-I", "-c", code],
+            env={"OMP_NUM_THREADS": "1", "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"},
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+        )
+        theirs.close()
+        zygote = cls(ours, process.pid, removed)
+        zygote._process = process
+        return zygote
+
+    def ask(self, do: str, descriptors: Sequence[int] = (), **fields: Any) -> dict[str, Any]:
+        """Send one order and wait for its answer. Raises GraderFault when the zygote is gone or says so."""
+        line = json.dumps({"do": do, **fields}).encode() + b"\n"
+        try:
+            with self._lock:
+                _send(self._control, line, descriptors)
+                answer = _receive_line(self._control)[0]
+        except OSError as error:
+            raise GraderFault(f"the zygote (pid {self.pid}) does not answer {do!r}: {error}") from error
+        if not answer:
+            raise GraderFault(f"the zygote (pid {self.pid}) died before it answered {do!r}")
+        reply: dict[str, Any] = json.loads(answer)
+        if "fault" in reply:
+            raise GraderFault(f"the zygote could not {do}: {reply['fault']}")
+        return reply
+
+    def isolation(self, order: Confinement) -> Isolation:
+        """What holds on this machine, tried once in a child that is thrown away."""
+        if order.removed not in self._isolation:
+            self._isolation[order.removed] = isolation_of(self.ask("layers", confinement=order.to_json())["missing"])
+        return self._isolation[order.removed]
+
+    def memory(self) -> int:
+        """Bytes that a kernel seems to hold before it does anything, since it shares them with the zygote."""
+        process = processes.read(self.pid)
+        return process.memory if process else 0
+
+    def close(self) -> None:
+        """Let it kill its kernels and end. Idempotent."""
+        if self._control.fileno() < 0:
+            return
+        self._control.close()
+        if self._process is not None:
+            self._process.wait()
+        else:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self.pid, 0)
+
+    def __enter__(self) -> Zygote:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+# ── the wire between the two ──────────────────────────────────────────────────────────────────────────────────
+def _send(control: socket.socket, line: bytes, descriptors: Sequence[int]) -> None:
+    sent = socket.send_fds(control, [line], list(descriptors))
+    control.sendall(line[sent:])
+
+
+def _receive_line(control: socket.socket) -> tuple[bytes, list[int]]:
+    """One line and the descriptors that came with it; empty at the end."""
+    received, descriptors = b"", list[int]()
+    while not received.endswith(b"\n"):
+        part, more, _, _ = socket.recv_fds(control, 65536, 8)
+        descriptors += more
+        if not part or len(received) > _LONGEST_LINE:
+            return b"", descriptors
+        received += part
+    return received, descriptors
+
+
+# ── the zygote's own process ──────────────────────────────────────────────────────────────────────────────────
+@dataclass(slots=True)
+class _Child:
+    """A kernel of ours: where its status goes, and who may kill it."""
+
+    status: int
+    uid: int | None
+
+
+def serve(descriptor: int, *, agent: bool, warm: bool) -> NoReturn:
+    """Entry point of a launched zygote: import, then serve on this descriptor. Never returns."""
+    if warm:
+        preload()
+    _serve_forever(socket.socket(fileno=descriptor), _agent() if agent else None)
+
+
+def _serve_forever(control: socket.socket, install: Install | None) -> NoReturn:
+    code = 1
+    try:
+        _Server(control, install).serve()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+class _Server:
+    def __init__(self, control: socket.socket, install: Install | None) -> None:
+        self._control, self._install = control, install
+        self._children: dict[int, _Child] = {}
+        self._wake_reader, self._wake_writer = os.pipe()
+        os.set_blocking(self._wake_reader, False)
+        os.set_blocking(self._wake_writer, False)
+
+    def serve(self) -> None:
+        """Until the grader is gone; then kill what is left."""
+        self._settle()
+        poll = select.poll()
+        poll.register(self._control.fileno(), select.POLLIN)
+        poll.register(self._wake_reader, select.POLLIN)
+        try:
+            while self._turn([descriptor for descriptor, _ in poll.poll()]):
+                pass
+        finally:
+            self._kill_everything()
+
+    def _settle(self) -> None:
+        """A session of our own, no descriptor of the grader's, and word when it or a child dies."""
+        with contextlib.suppress(PermissionError):
+            os.setsid()
+        _close_all_but({0, 1, 2, self._control.fileno(), self._wake_reader, self._wake_writer})
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        for ignored in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(ignored, signal.SIG_IGN)
+        signal.set_wakeup_fd(self._wake_writer, warn_on_full_buffer=False)
+        set_child_subreaper()
+        set_parent_death_signal(signal.SIGTERM)
+        gc.freeze()
+
+    def _turn(self, ready: Collection[int]) -> bool:
+        if self._wake_reader in ready:
+            with contextlib.suppress(BlockingIOError):
+                os.read(self._wake_reader, 4096)
+        self._reap()
+        return self._obey() if self._control.fileno() in ready else True
+
+    def _obey(self) -> bool:
+        try:
+            line, descriptors = _receive_line(self._control)
+        except ConnectionError:
+            return False
+        if not line:
+            return False
+        order = json.loads(line)
+        try:
+            reply = self._actions[order.pop("do")](self, descriptors, **order)
+        except Exception as error:
+            traceback.print_exc()
+            reply = {"fault": f"{type(error).__name__}: {error}"}
+        with contextlib.suppress(BrokenPipeError):
+            self._control.sendall(json.dumps(reply).encode() + b"\n")
+        return True
+
+    def _reap(self) -> None:
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            child = self._children.pop(pid, None)
+            if child is not None:
+                _tell(child.status, {"status": status})
+                os.close(child.status)
+
+    # ── orders ──
+    def _spawn(self, descriptors: list[int], **order: Any) -> dict[str, Any]:
+        pid = os.fork()
+        if pid == 0:
+            self._in_child(descriptors, lambda: self._become_kernel(descriptors, order))
+        status, *rest = descriptors
+        for descriptor in rest:
+            os.close(descriptor)
+        self._children[pid] = _Child(status, order["confinement"]["uid"])
+        return {"pid": pid}
+
+    def _layers(self, _: list[int], confinement: Mapping[str, Any]) -> dict[str, Any]:
+        reader, writer = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            self._in_child([writer], lambda: _tell(writer, confine(Confinement.from_json(confinement))))
+        os.close(writer)
+        with os.fdopen(reader, "rb") as pipe:
+            answer = pipe.read()
+        os.waitpid(pid, 0)
+        if not answer:
+            raise ChildProcessError("the child that tries the layers died; its traceback is above")
+        return {"missing": json.loads(answer)}
+
+    def _signal(self, _: list[int], pid: int, number: int) -> dict[str, Any]:
+        if pid in self._children:  # not reaped, so the pid is still its own
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        return {}
+
+    def _kill(self, _: list[int], uid: int | None, killer: int, pids: list[int]) -> dict[str, Any]:
+        if uid is not None:
+            found, survivors = killing.kill_uid(uid, killer, self._reap)
+        else:
+            spare = set(self._children) - set(pids)
+            roots = [pid for pid in pids if pid in self._children]
+            found, survivors = killing.kill_tree(roots, self._reap, reaper=os.getpid(), spare=spare)
+        return {"found": found, "survivors": survivors}
+
+    _actions: Mapping[str, Callable[..., dict[str, Any]]] = {
+        "spawn": _spawn,
+        "layers": _layers,
+        "signal": _signal,
+        "kill": _kill,
+    }
+
+    def _kill_everything(self) -> None:
+        from autograder.sandbox.uids import KILLER_OFFSET
+
+        for uid in {child.uid for child in self._children.values()}:
+            if uid is not None:
+                killing.kill_uid(uid, uid + KILLER_OFFSET, self._reap)
+        if self._children:
+            killing.kill_tree(list(self._children), self._reap, reaper=os.getpid())
+
+    # ── in the child ──
+    def _in_child(self, keep: Sequence[int], act: Callable[[], None]) -> NoReturn:
+        """Leave the zygote's signals, session and descriptors behind, act, and end without its exit handlers."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+            os.setsid()
+            self._control.detach()
+            null = os.open(os.devnull, os.O_RDONLY)
+            os.dup2(null, 0)
+            _close_all_but({0, 1, 2, *keep})
+            act()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            with contextlib.suppress(BaseException):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(code)
+
+    def _become_kernel(self, descriptors: list[int], order: Mapping[str, Any]) -> None:
+        status, stdio, *probe = descriptors
+        os.dup2(stdio, 1)
+        os.dup2(stdio, 2)
+        os.close(stdio)
+        missing = confine(Confinement.from_json(order["confinement"]))
+        lost = {layer: missing[layer] for layer in order["expected"] if layer in missing}
+        if lost:
+            _tell(status, {"refused": lost})
+            return
+        _start_anew(order["seed"])
+
+        def when_listening() -> None:
+            _tell(status, {"listening": True})
+            os.close(status)
+
+        from autograder.sandbox import kernel_app
+
+        agent_end = socket.socket(fileno=probe[0]) if probe else None
+        kernel_app.run(order["connection"], agent_end, self._install, when_listening)
+
+
+def _tell(descriptor: int, message: Mapping[str, Any]) -> None:
+    os.write(descriptor, json.dumps(message).encode() + b"\n")
+
+
+def _close_all_but(keep: Collection[int]) -> None:
+    listing = "/proc/self/fd" if LINUX else "/dev/fd"
+    with os.scandir(listing) as entries:
+        open_now = [int(entry.name) for entry in entries]
+    for descriptor in set(open_now) - set(keep):
+        with contextlib.suppress(OSError):  # the listing's own
+            os.close(descriptor)
+
+
+def _start_anew(seed: int | None) -> None:
+    """Fresh random streams (all children start equal) and no remembered folder of temporary files."""
+    import random
+    import tempfile
+
+    import numpy as np
+    import torch
+
+    seed = int.from_bytes(os.urandom(8)) if seed is None else seed
+    random.seed(seed)
+    np.random.seed(seed % 2**32)
+    torch.manual_seed(seed % 2**63)
+    tempfile.tempdir = None
+    sys.argv = ["ipykernel"]
+    Path.cwd()  # it must exist for us

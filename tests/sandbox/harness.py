@@ -1,0 +1,209 @@
+"""Scenarios that need a grader process of their own: one thread, a clean environment, a forked zygote.
+
+Run as `python -I harness.py NAME`; prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from autograder.model import Level, Limits
+from autograder.sandbox import Sandbox, Zygote, preload
+
+_SCAN = """
+import ctypes
+ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # dumpable, so that the own memory opens
+inverted, invert = {inverted!r}, bytes(255 - n for n in range(256))
+
+def look():
+    hits = 0
+    with open("/proc/self/maps") as maps, open("/proc/self/mem", "rb", 0) as memory:
+        for line in maps:
+            span, mode = line.split()[:2]
+            low, high = (int(part, 16) for part in span.split("-"))
+            if mode.startswith("rw"):
+                try:
+                    memory.seek(low)
+                    hits += inverted in memory.read(high - low).translate(invert)
+                except OSError:
+                    pass
+    return hits
+
+hits = look()
+planted = inverted.translate(invert)
+control = look()
+environment = open("/proc/self/environ", "rb").read().decode().split(chr(0))
+"""
+
+
+def _say(result: Any) -> None:
+    sys.stdout.write(json.dumps(result) + "\n")
+    sys.stdout.flush()
+
+
+def _no_agent(*_: object) -> None:
+    """Kernels without a probe."""
+
+
+def _ask(sandbox: Sandbox, code: str, value: str) -> Any:
+    from student import Student
+
+    with Student(sandbox.spawn()) as student:
+        return student.run(code, value, seconds=60)
+
+
+def memory() -> Any:
+    """Look in a kernel for a secret that the grader made after the fork, and for the grader's environment."""
+    with Zygote.fork(install=_no_agent) as zygote, Sandbox(zygote, Limits(), require=Level.A) as sandbox:
+        secret = os.urandom(24)
+        os.environ["SECRET"] = secret.hex()
+        code = _SCAN.format(inverted=bytes(255 - byte for byte in secret))
+        hits, control, environment = _ask(sandbox, code, "(hits, control, environment)")
+    return {"hits": hits, "control": control, "names": sorted(line.split("=")[0] for line in environment if line)}
+
+
+def frames() -> Any:
+    """What a student finds by walking up the stack: file names, and the names of globals of the last one."""
+    code = """
+import sys
+frame, files = sys._getframe(), []
+while frame:
+    files.append(frame.f_code.co_filename)
+    frame = frame.f_back
+"""
+    with Zygote.fork(install=_no_agent) as zygote, Sandbox(zygote, Limits(), require=Level.A) as sandbox:
+        import statistics  # noqa: F401, stands for the hidden reference
+
+        files, loaded = _ask(sandbox, code, "(files, 'statistics' in sys.modules)")
+    return {"all": files, "ours": sorted({Path(file).name for file in files if "sandbox" in file}), "loaded": loaded}
+
+
+def thread() -> Any:
+    """Try to fork a zygote beside another thread."""
+    preload()
+    stop = threading.Event()
+    waiter = threading.Thread(target=stop.wait)
+    waiter.start()
+    try:
+        Zygote.fork(install=_no_agent)
+    except Exception as error:
+        return {"refused": f"{type(error).__name__}: {error}"}
+    finally:
+        stop.set()
+        waiter.join()
+    return {"refused": None}
+
+
+def streams() -> Any:
+    """First numbers of the global random streams in kernels of one zygote, without and with a seed."""
+    code = "import random, numpy, torch\nn = (random.random(), float(numpy.random.rand()), float(torch.rand(1)))"
+    with Zygote.fork(install=_no_agent) as zygote:
+
+        def draw(seed: int | None) -> Any:
+            with Sandbox(zygote, Limits(), require=Level.A, seed=seed) as sandbox:
+                return _ask(sandbox, code, "n")
+
+        return {"fresh": [draw(None) for _ in range(3)], "seeded": [draw(7) for _ in range(2)]}
+
+
+def agent() -> Any:
+    """Call a function of the student's through the real agent."""
+    from student import Student
+
+    with Zygote.fork() as zygote, Sandbox(zygote, Limits(), require=Level.A) as sandbox:
+        from autograder.plan import call
+        from autograder.probe.client import ProbeClient
+
+        kernel = sandbox.spawn()
+        with Student(kernel) as student:
+            student.run("def double(x): return 2 * x")
+            replies = ProbeClient(kernel.probe, Limits()).call([call("double", 21)], seconds=10)
+    return {"kind": replies[0].kind, "value": replies[0].value}
+
+
+def wait_to_be_killed() -> Any:
+    """Start a kernel with a stray, say which, and wait for a kill -9."""
+    from student import Student
+
+    zygote = Zygote.fork(install=_no_agent)
+    sandbox = Sandbox(zygote, Limits(), require=Level.A)
+    kernel = sandbox.spawn()
+    with Student(kernel) as student:
+        student.run("import subprocess\nstray = subprocess.Popen(['sleep', '1000'], start_new_session=True).pid")
+    _say({"pids": [zygote.pid, kernel.pid], "uid": sandbox.uid})
+    time.sleep(100)
+
+
+def plain_user() -> Any:
+    """A grader without root: level C, what it applies all the same, and how it kills and wipes."""
+    from student import Student
+
+    with Zygote.fork(install=_no_agent) as zygote:
+        refused = None
+        try:
+            Sandbox(zygote, Limits(), require=Level.B)
+        except Exception as error:
+            refused = str(error)
+        with Sandbox(zygote, Limits(), require=Level.C) as sandbox:
+            with Student(sandbox.spawn()) as student:
+                start = "subprocess.Popen(['sleep', '1000'], start_new_session=True).pid"
+                pids = student.run(f"import subprocess\npids = [{start} for _ in range(3)]", "pids")
+                usage = sandbox.usage()
+                strays = sandbox.kill()
+            alive = [pid for pid in pids if Path(f"/proc/{pid}").exists()]
+            again = _ask(sandbox, "", "1 + 1")
+        return {
+            "refused": refused, "level": sandbox.isolation.level, "layers": sandbox.isolation.layers,
+            "alive": alive, "strays": strays, "again": again, "left": sandbox.work.parent.exists(),
+            "processes": usage and usage.processes,
+        }  # fmt: skip
+
+
+def speed() -> Any:
+    """Milliseconds: set-up, spawn until it listens, first reply, kill, close; the median of some runs."""
+    import statistics
+
+    from student import Student
+
+    rounds = []
+    with Zygote.fork(install=_no_agent) as zygote:
+        for _ in range(9):
+            marks = [time.perf_counter()]
+
+            def mark(marks: list[float] = marks) -> None:
+                marks.append(time.perf_counter())
+
+            with contextlib.ExitStack() as stack:
+                sandbox = stack.enter_context(Sandbox(zygote, Limits(), require=Level.A))
+                mark()
+                kernel = sandbox.spawn()
+                mark()
+                student = stack.enter_context(Student(kernel))
+                student.run("", "1")
+                mark()
+                sandbox.kill()
+                mark()
+            mark()
+            rounds.append([1000 * (b - a) for a, b in itertools.pairwise(marks)])
+    names = ("setup", "listening", "reply", "kill", "close")
+    return dict(zip(names, (round(statistics.median(column), 1) for column in zip(*rounds, strict=True)), strict=True))
+
+
+SCENARIOS: dict[str, Callable[[], Any]] = {
+    scenario.__name__: scenario
+    for scenario in (memory, frames, thread, streams, agent, wait_to_be_killed, plain_user, speed)
+}
+
+if __name__ == "__main__":
+    _say(SCENARIOS[sys.argv[1]]())
