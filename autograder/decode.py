@@ -49,11 +49,12 @@ class Cell:
 
 @dataclass(slots=True)
 class Decoded:
-    """A notebook's cells, what its own metadata says of assignment and release, and what was met on the way."""
+    """A notebook's cells, what its metadata says of assignment, release and Python version, and what was met."""
 
     cells: list[Cell] = field(default_factory=list)
     assignment: str | None = None
     version: str | None = None
+    python: str | None = None
     notes: list[Note] = field(default_factory=list)
     edits: list[Edit] = field(default_factory=list)
 
@@ -78,7 +79,10 @@ def decode(content: bytes, key: str) -> Decoded:
     _refuse_other_language(metadata)
     mark = _table(metadata.get(key))
     found.assignment, found.version = _word(mark.get("assignment")), _word(mark.get("version"))
+    found.python = _word(_table(metadata.get("language_info")).get("version"))
     _read_cells(_raw_cells(notebook), key, found)
+    if not found.cells:
+        raise SubmissionError("The notebook has no cells with anything in them. Check that you saved the right file.")
     return found
 
 
@@ -105,7 +109,8 @@ def _text(content: bytes, found: Decoded) -> str:
 
 
 _BULK = re.compile(r'(?<!\\)"(outputs|attachments|widgets)"\s*:\s*(?=[\[{])')
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{}]', re.DOTALL)
+#: Everything up to the next bracket outside of strings: one match a bracket, so that long outputs are passed over fast.
+_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
 
 
 def _without_outputs(text: str) -> tuple[str, int]:
@@ -128,14 +133,11 @@ def _without_outputs(text: str) -> tuple[str, int]:
 def _value_end(text: str, start: int) -> int | None:
     """Where the array or object that begins at `start` ends; None if it does not."""
     depth = 0
-    for token in _TOKEN.finditer(text, start):
-        first = text[token.start()]
-        if first in "[{":
-            depth += 1
-        elif first in "]}":
-            depth -= 1
-            if depth == 0:
-                return token.end()
+    while (found := _BRACKET.match(text, start)) is not None:
+        depth += 1 if found[1] in "[{" else -1
+        start = found.end()
+        if depth == 0:
+            return start
     return None
 
 

@@ -54,7 +54,7 @@ class Hidden:
         for piece in _pieces(body):
             if _size(piece) >= long:
                 self.trees[_dump(piece)] = origin
-        text = source.splitlines()
+        text = source.split("\n")
         for statement in body if lines else ():
             for line in text[statement.lineno - 1 : statement.end_lineno]:
                 squeezed = _squeeze(line)

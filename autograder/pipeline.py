@@ -10,7 +10,8 @@ that keeps what was earned and blames nobody wrongly.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,10 +20,11 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder import __version__, score
-from autograder.assignment import load_assignment, read_secret
+from autograder.assignment import is_test_secret, load_assignment, read_secret
 from autograder.checks import Checks, load_checks, run_checks
+from autograder.checks.explain import Explanation, explain_check
 from autograder.collect import collect
-from autograder.errors import CourseError, GraderFault, SubmissionError
+from autograder.errors import CourseError, SubmissionError
 from autograder.execute import LiveNotebook, execute
 from autograder.model import (
     Assignment,
@@ -44,7 +46,7 @@ from autograder.sanitise import sanitise
 if TYPE_CHECKING:
     from autograder.sandbox import Zygote
 
-__all__ = ["Course", "Graded", "Watcher", "grade", "open_course"]
+__all__ = ["Course", "Graded", "Watcher", "explain", "grade", "open_course"]
 
 #: Kept back for stopping the student's code and writing the last file.
 RESERVE_SECONDS = 2.0
@@ -67,7 +69,6 @@ class Graded:
 
     report: Report
     notebook: NotebookNode | None = None
-    run: Run | None = None
     student_id: str | None = None
 
 
@@ -80,8 +81,13 @@ class Watcher:
     on_question: Callable[[Sequence[Outcome]], None] = lambda outcomes: None
 
 
-def open_course(root: Path, name: str) -> Course:
-    """Load an assignment of the course at `root`; CourseError names file, key and reason."""
+def open_course(root: Path, name: str, *, secret: bytes | None = None) -> Course:
+    """Load an assignment of the course at `root`; CourseError names file, key and reason.
+
+    secret: a marked one in place of the course's own, for the demo and for tests.
+    """
+    if secret is not None and not is_test_secret(secret):
+        raise CourseError("a secret that is handed over must be marked as a test's", key="secret")
     assignment = load_assignment(root, name)
     path = assignment.folder / assignment.notebook
     if not path.is_file():
@@ -94,7 +100,7 @@ def open_course(root: Path, name: str) -> Course:
     }
     return Course(
         assignment,
-        read_secret(root),
+        secret or read_secret(root),
         load_checks(assignment),
         nbformat.read(path, as_version=4),
         files,
@@ -111,7 +117,7 @@ def grade(
     student_id: str | None = None,
     metadata: Mapping[str, Any] | None = None,
     seconds: float | None = None,
-    watcher: Watcher = Watcher(),  # noqa: B008  (frozen)
+    watcher: Watcher = Watcher(),
 ) -> Graded:
     """Grade one submission.
 
@@ -120,34 +126,12 @@ def grade(
     Raises CourseError before any student code runs; whatever the student did ends in the report.
     """
     started = time.monotonic()
-    limits = course.assignment.limits
-    deadline = started + (seconds if seconds is not None else limits.run_seconds) - RESERVE_SECONDS
     try:
-        submission = collect(
-            source,
-            wanted=_wanted(course.assignment),
-            assignment=course.assignment.name,
-            notebook=course.assignment.notebook,
-            metadata=metadata,
-        )
-        notebook, edits, notes = sanitise(submission, course.release, course.assignment)
+        prepared = _prepare(source, course, metadata, seed)
     except SubmissionError as error:
         return Graded(_refused(course, source, str(error)))
-    base = _first_report(course, submission, [*submission.notes, *notes, *(_edit_note(edit) for edit in edits)], seed)
-    with Sandbox(zygote, limits, require=_required(course.assignment, require), files=course.data) as sandbox:
-        _refuse_readable_reference(course.assignment, sandbox.isolation)
-        base = replace(base, isolation=sandbox.isolation, practice_only=_practice_only(sandbox.isolation))
-        watcher.write(base)
-        live = LiveNotebook(
-            sandbox,
-            notebook,
-            limits,
-            deadline=deadline,
-            open_probe=_opener(sandbox, limits),
-            on_cell=watcher.on_cell,
-        )
-        run = execute(live, notebook, sandbox.isolation)
-        base = replace(base, cells=run.cells, notes=(*base.notes, *run.notes))
+    sid = student_id or _sid(metadata)
+    with _running(prepared, course, zygote, require, seconds, watcher) as (live, run, base):
         judged: list[Outcome] = []
 
         def on_question(outcomes: Sequence[Outcome]) -> None:
@@ -156,26 +140,95 @@ def grade(
             watcher.write(replace(base, outcomes=score.fill(course.checks.specs, judged)))
 
         result = run_checks(
-            course.checks,
-            live,
-            run,
-            secret=course.secret,
-            seed=seed,
-            student_id=student_id or _sid(metadata),
-            on_question=on_question,
+            course.checks, live, run, secret=course.secret, seed=seed, student_id=sid, on_question=on_question
         )
         live.close()
-    final = replace(
+        cells = tuple(live.records[index] for index in sorted(live.records))
+    report = replace(
         base,
         outcomes=score.settle(course.checks.specs, result.outcomes, course.assignment.total),
         leaderboard=result.leaderboard,
         notes=(*base.notes, *result.notes),
-        cells=tuple(live.records[index] for index in sorted(live.records)),
+        cells=cells,
         seconds=time.monotonic() - started,
         complete=True,
     )
-    watcher.write(final)
-    return Graded(final, notebook, run, result.student_id)
+    watcher.write(report)
+    return Graded(report, prepared.notebook, result.student_id)
+
+
+def explain(
+    source: Path,
+    course: Course,
+    zygote: Zygote,
+    *,
+    check: str,
+    require: Level | None = None,
+    seed: int | None = None,
+    student_id: str | None = None,
+) -> Explanation:
+    """For staff: run the submission again, and keep the hidden inputs and both values of one check."""
+    try:
+        prepared = _prepare(source, course, None, seed)
+    except SubmissionError as error:
+        raise CourseError(f"this submission can't be graded as it stands: {error}", where=source) from error
+    with _running(prepared, course, zygote, require, None, Watcher()) as (live, run, _):
+        return explain_check(course.checks, live, run, check, secret=course.secret, seed=seed, student_id=student_id)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A hand-in that can be run. report: what is known before it runs."""
+
+    notebook: NotebookNode
+    report: Report
+
+
+def _prepare(source: Path, course: Course, metadata: Mapping[str, Any] | None, seed: int | None) -> _Prepared:
+    """collect and sanitise. Raises SubmissionError."""
+    submission = collect(
+        source,
+        wanted=_wanted(course.assignment),
+        assignment=course.assignment.name,
+        notebook=course.assignment.notebook,
+        metadata=metadata,
+    )
+    notebook, edits, notes = sanitise(submission, course.release, course.assignment)
+    notes = (*submission.notes, *notes, *map(_edit_note, edits))
+    return _Prepared(notebook, _first_report(course, submission, notes, seed))
+
+
+@contextmanager
+def _running(
+    prepared: _Prepared,
+    course: Course,
+    zygote: Zygote,
+    require: Level | None,
+    seconds: float | None,
+    watcher: Watcher,
+) -> Iterator[tuple[LiveNotebook, Run, Report]]:
+    """The notebook after all its cells ran, its kernel alive, inside its sandbox."""
+    assignment = course.assignment
+    limits = assignment.limits
+    deadline = time.monotonic() + (seconds if seconds is not None else limits.run_seconds) - RESERVE_SECONDS
+    with Sandbox(zygote, limits, require=_required(assignment, require), files=course.data) as sandbox:
+        isolation = sandbox.isolation
+        _refuse_readable_reference(assignment, isolation)
+        base = replace(prepared.report, isolation=isolation, practice_only=_practice_only(isolation))
+        watcher.write(base)
+        live = LiveNotebook(
+            sandbox,
+            prepared.notebook,
+            limits,
+            deadline=deadline,
+            open_probe=_opener(sandbox, limits),
+            on_cell=watcher.on_cell,
+        )
+        try:
+            run = execute(live, prepared.notebook, isolation)
+            yield live, run, replace(base, cells=run.cells, notes=(*base.notes, *run.notes))
+        finally:
+            live.close()
 
 
 def _opener(sandbox: Sandbox, limits: Limits) -> Callable[[Any], ProbeClient]:
@@ -186,9 +239,7 @@ def _opener(sandbox: Sandbox, limits: Limits) -> Callable[[Any], ProbeClient]:
         return usage.over if usage is not None else None
 
     def open_probe(kernel: Kernel) -> ProbeClient:
-        return ProbeClient(
-            kernel.probe, limits, alive=kernel.status, status_fileno=kernel.status_fileno(), watch=over
-        )
+        return ProbeClient(kernel.probe, limits, alive=kernel.status, status_fileno=kernel.status_fileno(), watch=over)
 
     return open_probe
 
@@ -262,9 +313,3 @@ def _sid(metadata: Mapping[str, Any] | None) -> str | None:
         sid = users[0].get("sid")
         return str(sid) if sid else None
     return None
-
-
-def fault_report(course: Course, source: Path, error: GraderFault) -> Report:
-    """The report when the grader itself failed: nothing is a zero, the points are open."""
-    base = _first_report(course, Submission(source.name, b"", ""), (Note(str(error), staff_only=True),), None)
-    return replace(base, complete=True)

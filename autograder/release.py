@@ -80,9 +80,10 @@ def filled(assignment: Assignment) -> Any:
 def with_answers(assignment: Assignment, answers: Mapping[str, str]) -> Any:
     """The reference's notebook with some answers exchanged: how mistakes and alternatives become submissions.
 
-    answers: name of a function, class or constant → source that takes its place, or id of a question → source of the
-    whole answer cell. A source with one definition under another name gets the right name; decorators `@mistake` and
-    `@alternative` and follow-through parameters are taken off. Raises CourseError for a key that no answer cell has.
+    answers: name of a function (also of a helper in a hidden cell), class or constant → source that takes its place,
+    or id of a question → source of the whole answer cell. A source with one definition under another name gets the
+    right name; decorators `@mistake` and `@alternative` and follow-through parameters are taken off.
+    Raises CourseError for a key that no cell has.
     """
     cells = _cells(assignment)
     reference = _reference_names(cells)
@@ -90,7 +91,7 @@ def with_answers(assignment: Assignment, answers: Mapping[str, str]) -> Any:
     pairs = []
     for cell in cells:
         source = cell.source
-        if cell.role == "answer":
+        if cell.role in ("answer", "hidden"):
             source, used = _exchange(cell, answers)
             open_keys -= used
             source = solved_source(source, cell.place, reference)
@@ -105,7 +106,7 @@ def with_answers(assignment: Assignment, answers: Mapping[str, str]) -> Any:
 def _exchange(cell: SolutionCell, answers: Mapping[str, str]) -> tuple[str, set[str]]:
     """The cell's source with the answers that belong to it, and their keys."""
     source, used = cell.source, set()
-    if cell.question in answers:
+    if cell.role == "answer" and cell.question in answers:
         source, used = answers[str(cell.question)], {str(cell.question)}
     for name in defined_names(source, cell.place):
         if name in answers:

@@ -41,14 +41,16 @@ def sanitise(
 
     release: the course's student notebook (NotebookNode) · key: name of the metadata that holds the hand-in's tags.
     Each cell of the result carries `{"softmark": {"cell": n, "role": …, "question": …}}`, where n is the cell's number
-    in the hand-in, from 1, and is missing for cells that the hand-in lacks. Raises SubmissionError with one or two
-    plain sentences when the file holds no notebook for Python.
+    in the hand-in, from 1, and is missing for cells that the hand-in lacks. The notebook's own `softmark` says, where
+    it is known, which `python` the student ran, and whether the saved `run_order` was "in order" or "out of order".
+    Raises SubmissionError with one or two plain sentences when the file holds no notebook for Python.
     """
     found = decode(submission.notebook, key)
     work = _Work(found, _release_cells(release), assignment)
     cells = work.cells()
     notes = (*work.top_notes(), *found.notes, *work.notes)
-    return _notebook(cells, assignment), (*found.edits, *work.edits), notes
+    said = {"python": found.python, "run_order": work.run_order()}
+    return _notebook(cells, assignment, said), (*found.edits, *work.edits), notes
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -261,7 +263,7 @@ class _Work:
         if course is not self.setup:
             yield self._course_out(course, cell.number)
         if changed and course.role == "given":
-            added = _added(course.source, mine.source)
+            added = _added([c.source for c in self.release if c.role == "given" and c.kind == "code"], mine.source)
             if added:
                 self.notes.append(
                     Note(
@@ -391,12 +393,18 @@ class _Work:
                 )
             )
 
+    def run_order(self) -> str | None:
+        """Whether the saved run numbers rise from top to bottom; None where there are none."""
+        counts = [m.cell.count for m in self.own if m.cell.kind == "code" and m.cell.count is not None]
+        if not counts:
+            return None
+        return "in order" if counts == sorted(set(counts)) else "out of order"
+
     def _about_hidden_state(self, own: Sequence[_Own]) -> None:
         """Run numbers out of order, and a name that no cell defines: it was there in the student's session only."""
-        counts = [m.cell.count for m in own if m.cell.kind == "code" and m.cell.count is not None]
         trees = [m.parsed for m in own if isinstance(m.parsed, ast.Module)]
         code = [m for m in own if m.cell.kind == "code"]
-        if counts == sorted(set(counts)) or len(trees) != len(code):
+        if self.run_order() != "out of order" or len(trees) != len(code):
             return
         course = [parse_cell(c.source) for c in self.release if c.role in _COURSE and c.kind == "code"]
         names = unbound_names([*trees, *(tree for tree in course if isinstance(tree, ast.Module))])
@@ -465,18 +473,24 @@ def _about_colab(mine: _Own) -> str:
     return text
 
 
-def _added(given: str, mine: str) -> str:
-    """What a student added to a given cell: statements that bind none of its names, and new values of its settings.
+def _added(given: Sequence[str], mine: str) -> str:
+    """What a student added to a given cell: statements that bind no name of given cells, and values of settings.
 
-    A cell of which the course's version can't be told apart (magics, syntax errors) adds nothing.
+    given: sources of the course's given cells. A cell that can't be told apart (magics, syntax errors) adds nothing.
     """
-    course, own = parse_cell(given), parse_cell(mine)
-    if not isinstance(course, ast.Module) or not isinstance(own, ast.Module) or mine.lstrip().startswith("%%"):
+    own = parse_cell(mine)
+    if not isinstance(own, ast.Module) or mine.lstrip().startswith("%%"):
         return ""
-    known = {ast.dump(node) for node in course.body}
-    bound = {name: node for node in course.body for name in _binds(node)}
+    course = [node for source in given for node in _body(source)]
+    known = {ast.dump(node) for node in course}
+    bound = {name: node for node in course for name in _binds(node)}
     kept = [node for node in own.body if ast.dump(node) not in known and _is_own(node, bound)]
     return "\n".join(ast.unparse(node) for node in kept)
+
+
+def _body(source: str) -> list[ast.stmt]:
+    tree = parse_cell(source)
+    return tree.body if isinstance(tree, ast.Module) else []
 
 
 def _binds(node: ast.stmt) -> Iterator[str]:
@@ -499,7 +513,7 @@ def _is_setting(node: ast.stmt) -> bool:
 # the result
 
 
-def _notebook(cells: Sequence[_Out], assignment: Assignment) -> Any:
+def _notebook(cells: Sequence[_Out], assignment: Assignment, said: Mapping[str, str | None]) -> Any:
     from nbformat import v4
 
     make: dict[str, Any] = {"code": v4.new_code_cell, "markdown": v4.new_markdown_cell, "raw": v4.new_raw_cell}
@@ -507,7 +521,8 @@ def _notebook(cells: Sequence[_Out], assignment: Assignment) -> Any:
     return v4.new_notebook(
         cells=[make[c.kind](source=c.source, id=_unique(c.id, taken), metadata=_mark(c)) for c in cells],
         metadata={
-            _KEY: {"assignment": assignment.name, "version": assignment.version},
+            _KEY: {"assignment": assignment.name, "version": assignment.version}
+            | {name: value for name, value in said.items() if value is not None},
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
             "language_info": {"name": "python"},
         },

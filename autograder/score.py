@@ -37,9 +37,7 @@ def settle(specs: Sequence[CheckSpec], judged: Iterable[Outcome], total: Fractio
 
 def block_all(specs: Sequence[CheckSpec], reason: str) -> tuple[Outcome, ...]:
     """Every check BLOCKED for one reason, e.g. a notebook that can't be read."""
-    return tuple(
-        Outcome(spec, Verdict.BLOCKED, Fraction(0), Reason.NOT_ANSWERED, (("", reason),)) for spec in specs
-    )
+    return tuple(Outcome(spec, Verdict.BLOCKED, Fraction(0), Reason.NOT_ANSWERED, (("", reason),)) for spec in specs)
 
 
 def earned(outcomes: Iterable[Outcome]) -> Fraction:

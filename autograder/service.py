@@ -41,9 +41,11 @@ def report_from_json(text: str) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One submission to grade. out: folder for results.json (and the pages when `pages`), or None.
+    """One submission to grade.
 
-    require: lowest isolation level · seconds: until everything is written · metadata: as Gradescope gives it.
+    out: folder for results.json (and the pages when `pages`), or None · require: lowest isolation level ·
+    seconds: until everything is written · metadata: as Gradescope gives it · secret: a marked test secret in place
+    of the course's.
     """
 
     submission: str
@@ -55,6 +57,7 @@ class Request:
     seed: int | None = None
     student: str | None = None
     seconds: float | None = None
+    secret: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -108,7 +111,7 @@ class Grader:
 
 def serve(requests: IO[bytes], answers: socket.socket, zygote: Zygote) -> None:
     """Grade request after request until the other end closes. Courses are loaded once."""
-    courses: dict[tuple[str, str], Course] = {}
+    courses: dict[tuple[str, str, str | None], Course] = {}
     for line in requests:
         request = Request(**json.loads(line))
         try:
@@ -118,14 +121,15 @@ def serve(requests: IO[bytes], answers: socket.socket, zygote: Zygote) -> None:
         answers.sendall(json.dumps(answer).encode() + b"\n")
 
 
-def _grade(request: Request, courses: dict[tuple[str, str], Course], zygote: Zygote) -> Report:
+def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course], zygote: Zygote) -> Report:
     from autograder.model import Level
     from autograder.output import write_pages, write_results
     from autograder.pipeline import Watcher, grade, open_course
 
-    key = (request.course, request.assignment)
+    key = (request.course, request.assignment, request.secret)
     if key not in courses:
-        courses[key] = open_course(Path(request.course), request.assignment)
+        secret = request.secret.encode() if request.secret else None
+        courses[key] = open_course(Path(request.course), request.assignment, secret=secret)
     out = Path(request.out) if request.out else None
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

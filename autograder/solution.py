@@ -195,7 +195,7 @@ class _Source:
         except (SyntaxError, tokenize.TokenError) as error:
             line = getattr(error, "lineno", None) or 0
             raise place.error(f"this cell is not plain Python: {error}", line) from None
-        self.lines = text.splitlines(keepends=True)
+        self.lines = re.findall(r"[^\n]*\n|[^\n]+", text)  # not splitlines: Python's lines end at \n only
         self._starts = [0]
         for line_text in self.lines:
             self._starts.append(self._starts[-1] + len(line_text))

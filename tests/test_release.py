@@ -494,6 +494,8 @@ def test_answers_can_be_exchanged_by_function_question_or_constant(assignment: A
     assert names["scale"](1) == 3.0
     assert names["FACTOR"] == 2.0
     assert names["hand"] == {"H1": 1, "H2": 2}
+    helped = run(with_answers(assignment, {"secret_helper": "def secret_helper(number):\n    return 1.0"}))
+    assert helped["hand"]["H1"] == 1.0
     whole = run(with_answers(assignment, {"1": "def scale(x):\n    return 4.0\n"}))
     assert whole["scale"](1) == 4.0
     assert "FACTOR" not in whole
@@ -520,6 +522,7 @@ def test_an_answer_for_nothing_is_refused(assignment: Assignment) -> None:
 # the cuts in general
 
 BODIES = [
+    "page = 'a\x0cb\u2028c\x85d'\n    return page",
     "return x",
     "y = x\n    return y",
     "if x:\n        return 1\n    return 2",

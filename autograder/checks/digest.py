@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 from autograder.plan import Plan
 
@@ -46,7 +46,7 @@ def _feed(state: Any, value: Any) -> None:
         _tensor(state, value)
     elif is_dataclass(value):
         _text(state, kind.__name__)
-        for name in _fields(kind):
+        for name in _fields(cast("Hashable", kind)):
             _feed(state, getattr(value, name))
     else:  # nothing that may stand in a plan; the evaluator will say so
         _text(state, f"{kind.__name__}={value!r}")

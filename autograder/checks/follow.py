@@ -120,9 +120,25 @@ class _Attempt:
         """The lowest credit of all candidates that can't be told from the right one."""
         credit = Fraction(0) if self._constant() else Fraction(1)
         for hypothesis in self._candidates():
-            if hypothesis.size == 1 and hypothesis.keeps < credit and self._coincides(hypothesis):
-                credit = hypothesis.keeps
+            if hypothesis.size == 1 and hypothesis.keeps < credit and self._shows(hypothesis):
+                credit = hypothesis.keeps if self._coincides(hypothesis) else credit
         return credit
+
+    def _shows(self, hypothesis: Hypothesis) -> bool:
+        """Whether these calls tell the candidate from the reference where all below is right.
+
+        One that passes this check anyway, such as a mistake about empty rows where no row is empty, says nothing
+        about what the student's own functions hide. Nor does one in a function that the student's own stands for.
+        """
+        if set(hypothesis.change) <= set(self.names):
+            return False
+        oracle = self.follower.checks.oracle
+        for case in self.found:
+            plan, key = case.record.plan, case.record.key
+            would = oracle.under(hypothesis, plan, case.served, key)
+            if not matches(case.record, oracle.expected(plan, case.served, key), would, False):
+                return True
+        return False
 
     def _coincides(self, hypothesis: Hypothesis) -> bool:
         """What could not be refuted for want of calls counts as equal."""

@@ -14,7 +14,7 @@ import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -56,7 +56,8 @@ class Check:
 class Checks:
     """Everything that judging an assignment needs; one per grader process, with caches that all submissions share.
 
-    hypotheses: singles first, then pairs · same: sets of names that are one function · drawn, picked: inputs that
+    hypotheses: singles first, then pairs · same: sets of names that are one function · equivalent: mutants of the
+    reference that are the same function, name → reason · drawn, picked: inputs that
     were drawn already · rarest: check → pairs that its separating draws part less often than asked.
     """
 
@@ -66,10 +67,12 @@ class Checks:
     hypotheses: tuple[Hypothesis, ...] = ()
     same: tuple[Same, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
+    equivalent: Mapping[str, str] = field(default_factory=dict)
     drawn: dict[Any, Any] = field(default_factory=dict)
     picked: dict[Any, list[Any]] = field(default_factory=dict)
     rarest: dict[str, dict[tuple[str, str], int]] = field(default_factory=dict)
     sound: set[bytes] = field(default_factory=set)
+    changes: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     @property
     def specs(self) -> tuple[CheckSpec, ...]:
@@ -93,7 +96,11 @@ class Checks:
 
     def alternative_change(self, alternative: Alternative) -> dict[str, str]:
         """The definitions that an alternative puts in the reference's place."""
-        return _alternative_change(alternative, self.source, self.assignment.reference / "alternatives.py")
+        key = (alternative.question, alternative.name)
+        if key not in self.changes:
+            path = self.assignment.reference / "alternatives.py"
+            self.changes[key] = _alternative_change(alternative, self.source, path)
+        return self.changes[key]
 
 
 def load_checks(assignment: Assignment) -> Checks:
@@ -115,6 +122,7 @@ def load_checks(assignment: Assignment) -> Checks:
         hypotheses(items, source, mistakes_path),
         tuple(item for item in items if isinstance(item, Same)),
         tuple(_listed(alternatives_path, "ALTERNATIVES", "__alternatives__")),
+        dict(getattr(_module(mistakes_path), "EQUIVALENT", {})) if mistakes_path.is_file() else {},
     )
     _questions_exist(loaded, mistakes_path, alternatives_path)
     for alternative in loaded.alternatives:
@@ -330,17 +338,26 @@ def _alternative_change(alternative: Alternative, source: Source, path: Path) ->
             raise CourseError(f"its body uses {sorted(unknown)}, which solution.py does not have", where=path, key=key)
         return change
     if alternative.source:
-        return _split(alternative.source, path, key)
+        return _split(alternative.source, source, path, key)
     edits = alternative.edits or [(alternative.replace, alternative.by)]
     return source.edited([source.find(alternative.function, a, b, where=path, key=key) for a, b in edits])
 
 
-def _split(text: str, path: Path, key: str) -> dict[str, str]:
-    """A text of several definitions → name → text; imports before them belong to each."""
+def _split(text: str, source: Source, path: Path, key: str) -> dict[str, str]:
+    """A text of several statements, as one block in place of the first definition that it replaces."""
     try:
         body = ast.parse(text).body
     except SyntaxError as error:
         raise CourseError(f"no Python: {error.msg}", where=path, key=key) from error
-    definitions = [node for node in body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
-    rest = "\n".join(ast.unparse(node) for node in body if node not in definitions)
-    return {node.name: f"{rest}\n{ast.unparse(node)}".lstrip("\n") for node in definitions}
+    bound = {name for node in body for name in _bound(node)}
+    replaced = [name for name in source.names if name in bound]
+    if not replaced:
+        raise CourseError("its source defines nothing that solution.py has", where=path, key=key)
+    return {replaced[0]: text, **dict.fromkeys(replaced[1:], "")}
+
+
+def _bound(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return [target.id for target in targets if isinstance(target, ast.Name)]

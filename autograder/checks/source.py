@@ -16,7 +16,7 @@ import ast
 import builtins
 import dis
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -123,23 +123,26 @@ class Source:
         """All of solution.py with these definitions in place of the reference's."""
         text = self.text
         for name, new in change.items():
-            if name in self._by_name:
-                text = text.replace(self._by_name[name].text, new.rstrip("\n") + "\n", 1)
-            else:
-                text += f"\n\n{new}"
+            text = text.replace(self._by_name[name].text, new.rstrip("\n") + "\n", 1)
         return text
 
     def namespace(self, change: Change | None = None) -> dict[str, Any]:
-        """A fresh namespace with all definitions; names of `change` that the reference lacks come first."""
+        """A fresh namespace with all definitions, those of `change` in place of the reference's."""
         change = change or {}
         space = dict(vars(self.module))
-        for name, text in change.items():
-            if name not in self._by_name:
-                exec(self._code(name, text), space)
         for definition in self._definitions:
             new = change.get(definition.name)
             exec(definition.code if new is None else self._code(definition.name, new), space)
         return space
+
+    def users(self, names: Iterable[str]) -> set[str]:
+        """The definitions whose answers may change with these: themselves, and what mentions them."""
+        found = set(names)
+        while True:
+            more = {d.name for d in self._definitions if d.name not in found and _mentioned(d.code) & found}
+            if not more:
+                return found
+            found |= more
 
     def unknown_names(self, change: Change) -> set[str]:
         """Global names that these texts use and that a student's notebook would not have."""
@@ -196,6 +199,11 @@ def _globals(code: CodeType) -> set[str]:
     """The global names that a code object reads, those of its inner functions too."""
     found = {i.argval for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL"}
     return found.union(*(_globals(const) for const in code.co_consts if isinstance(const, CodeType)))
+
+
+def _mentioned(code: CodeType) -> set[str]:
+    """All names in a code object and those inside it."""
+    return set(code.co_names).union(*(_mentioned(const) for const in code.co_consts if isinstance(const, CodeType)))
 
 
 def renamed(function: Callable[..., Any], name: str) -> str:

@@ -25,7 +25,9 @@ def release(
     assignment: AssignmentArgument,
     course: CourseOption = None,
     out: Annotated[Path | None, typer.Option("--out", help="Folder of the hand-out zip.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Change nothing; fail when the notebook is out of step.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Change nothing; fail when the notebook is out of step.")
+    ] = False,
 ) -> None:
     """Derive the student's notebook from the reference, and pack the hand-out."""
     from autograder.assignment import find_course, load_assignment
@@ -46,7 +48,9 @@ def release(
         stdout.print(f"{released.notebook}: in step with the reference", soft_wrap=True)
 
 
-def new(name: Annotated[str, typer.Argument(help="Name of the new assignment, e.g. my_topic.")], course: CourseOption = None) -> None:
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the new assignment, e.g. my_topic.")], course: CourseOption = None
+) -> None:
     """Write a small complete assignment that releases and validates at once."""
     from autograder.assignment import find_course
     from autograder.scaffold import new as write

@@ -78,9 +78,9 @@ def grade(
 
 
 def _obey_grade(orders: dict[str, Any], zygote: Zygote) -> int:
-    from autograder.output import write_pages, write_results
     from autograder.cli.tables import isolation_line, outcome_table
     from autograder.model import Level
+    from autograder.output import write_pages, write_results
     from autograder.pipeline import Watcher, open_course
     from autograder.pipeline import grade as grade_one
     from autograder.report import gradescope
@@ -147,14 +147,15 @@ def _obey_demo(orders: dict[str, Any], zygote: Zygote) -> int:
     import nbformat
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from autograder.output import write_pages, write_results
     from autograder.cli.tables import isolation_line, summary_table
     from autograder.demo import submissions
+    from autograder.output import write_pages, write_results
     from autograder.pipeline import Graded, Watcher, open_course
     from autograder.pipeline import grade as grade_one
 
-    course = open_course(Path(orders["course"]), orders["assignment"])
-    shipped = submissions(course.assignment)
+    # A fresh clone has no secret of its own yet, and the demo's inputs may be guessed.
+    course = open_course(Path(orders["course"]), orders["assignment"], secret=b"test-only:demo")
+    shipped = submissions(course.assignment, course.checks)
     done: list[tuple[str, Report, str]] = []
     started = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -8,9 +8,10 @@ from fractions import Fraction
 from rich.table import Table
 from rich.text import Text
 
-from autograder.model import Isolation, Outcome, Report, Verdict
+from autograder.checks.explain import Asked, Explanation
+from autograder.model import Isolation, Outcome, Reply, ReplyKind, Report, Verdict
 
-__all__ = ["isolation_line", "outcome_table", "points", "summary_table"]
+__all__ = ["explanation_lines", "isolation_line", "outcome_table", "points", "summary_table"]
 
 _STYLES = {
     Verdict.PASSED: "green",
@@ -72,6 +73,51 @@ def summary_table(rows: Iterable[tuple[str, Report, str]]) -> Table:
             Text(found),
         )
     return table
+
+
+def explanation_lines(explanation: Explanation) -> Iterable[str]:
+    """For staff: every call of a check with its real inputs, both values, and the nearest mistakes."""
+    outcome = explanation.outcome
+    yield f"check {outcome.spec.number}: {outcome.spec.name}"
+    score = f"{points(outcome.earned)} of {points(outcome.spec.points)}"
+    yield f"verdict {outcome.verdict}, {score}, reason {outcome.reason}"
+    yield f"inputs drawn from: {explanation.seed}"
+    for number, asked in enumerate(explanation.asked, 1):
+        yield ""
+        yield f"call {number}: {asked.text}"
+        yield from _asked_lines(asked)
+    if explanation.candidates:
+        yield ""
+        yield "nearest mistakes (largest distance to what the student gave, over all calls):"
+    for candidate in explanation.candidates:
+        fits = "fits all calls" if candidate.fits else ""
+        yield f"  {candidate.distance:12.4g}  keeps {points(candidate.keeps):>4}  {candidate.name}  {fits}".rstrip()
+    if outcome.staff:
+        yield ""
+        yield outcome.staff
+
+
+def _asked_lines(asked: Asked) -> Iterable[str]:
+    for step in asked.plan.steps:
+        yield f"  input     {_full(step)}"
+    yield f"  given     {_reply_text(asked.given)}"
+    if asked.expected is not None:
+        yield f"  expected  {_reply_text(asked.expected)}"
+    if asked.distance is not None:
+        yield f"  distance  {asked.distance:.6g}"
+
+
+def _full(value: object, longest: int = 6000) -> str:
+    """Values as Python shows them, tensors with their numbers; staff can paste them into a notebook."""
+    text = repr(value)
+    return text if len(text) <= longest else text[:longest] + " …"
+
+
+def _reply_text(reply: Reply) -> str:
+    if reply.kind is ReplyKind.VALUE:
+        return _full(reply.value)
+    place = f" at line {reply.line}" if reply.line else ""
+    return f"{reply.kind} {reply.name or ''}{place}: {reply.message or ''}".strip()
 
 
 def isolation_line(isolation: Isolation) -> str:

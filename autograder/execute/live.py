@@ -62,7 +62,8 @@ class OpenSandbox(Protocol):
 class Probe(Protocol):
     """What execution needs of the probe (see `probe.client.ProbeClient`)."""
 
-    broken: bool
+    @property
+    def broken(self) -> bool: ...
 
     def call(
         self,

@@ -283,17 +283,14 @@ class ProbeClient:
 
     def _receive(self, batch: _Batch) -> dict[str, Any]:
         """The next frame: a dict with a "t"."""
-        self._fill(wire.PREFIX_BYTES, batch)
-        size = wire.PREFIX_BYTES + sum(wire.lengths(bytes(self._buffer[: wire.PREFIX_BYTES]), self._caps))
-        self._fill(size, batch)
-        frame = bytes(self._buffer[:size])
-        del self._buffer[:size]
-        message = wire.decode(frame, self._caps)
+        text, data = wire.lengths(self._read(wire.PREFIX_BYTES, batch), self._caps)
+        message = wire.decode_parts(self._read(text, batch), self._read(data, batch), self._caps)
         if type(message) is not dict or type(message.get("t")) is not str:
             raise ProtocolError("a frame that is no message")
         return message
 
-    def _fill(self, size: int, batch: _Batch) -> None:
+    def _read(self, size: int, batch: _Batch) -> bytes:
+        """Exactly so many bytes; memory is given as they come, never because they are claimed."""
         while len(self._buffer) < size:
             try:
                 chunk = self._sock.recv(min(2**20, size - len(self._buffer)))
@@ -307,6 +304,8 @@ class ProbeClient:
             self._buffer += chunk
             if time.monotonic() > batch.deadline:
                 raise _Stopped(ReplyKind.TIME, "the reply came too slowly")
+        read, self._buffer = self._buffer, bytearray()
+        return bytes(read)
 
     def _wait(self, event: int, deadline: float) -> None:
         """Until the socket is ready. Raises _Stopped at the deadline, at the kernel's death, or over a limit."""

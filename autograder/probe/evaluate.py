@@ -301,7 +301,9 @@ class _Machine:
         sources = [tensor for tensor in wanted.values() if tensor.requires_grad]
         if not result.requires_grad or not sources:
             return dict.fromkeys(wanted)
-        found = torch.autograd.grad(result, sources, weights, retain_graph=True, allow_unused=True)
+        # a scalar, since `grad_outputs` would import sympy: half a second in each forked child
+        total = (result * weights).sum()
+        found = torch.autograd.grad(total, sources, retain_graph=True, allow_unused=True)
         by_id = {id(tensor): gradient for tensor, gradient in zip(sources, found, strict=True)}
         return {name: by_id.get(id(tensor)) for name, tensor in wanted.items()}
 

@@ -27,7 +27,7 @@ from autograder.probe.rules import DTYPES, REPLY, Caps, Unsendable
 if TYPE_CHECKING:
     import socket
 
-__all__ = ["PREFIX_BYTES", "decode", "encode", "lengths", "receive", "send"]
+__all__ = ["PREFIX_BYTES", "decode", "decode_parts", "encode", "lengths", "receive", "send"]
 
 _PREFIX = struct.Struct(">4sIQ")
 _MAGIC = b"SMK1"
@@ -198,9 +198,14 @@ def decode(frame: bytes, caps: Caps = REPLY, *, plans: bool = False) -> Any:
     text, data = lengths(frame[:PREFIX_BYTES], caps)
     if len(frame) != PREFIX_BYTES + text + data:
         raise ProtocolError(f"a frame of {len(frame)} bytes claims {PREFIX_BYTES + text + data}")
-    body = frame[PREFIX_BYTES : PREFIX_BYTES + text]
-    tree = parse(body, json_bytes=caps.json_bytes, depth=caps.depth, nodes=caps.nodes)
-    reader = _Reader(block.load(frame[PREFIX_BYTES + text :], caps), plans)
+    end = PREFIX_BYTES + text
+    return decode_parts(frame[PREFIX_BYTES:end], frame[end:], caps, plans=plans)
+
+
+def decode_parts(text: bytes, data: bytes, caps: Caps = REPLY, *, plans: bool = False) -> Any:
+    """Like `decode`, for a frame that was read in parts: large ones are copied once less."""
+    tree = parse(text, json_bytes=caps.json_bytes, depth=caps.depth, nodes=caps.nodes)
+    reader = _Reader(block.load(data, caps), plans)
     value = reader.value(tree)
     if not all(reader.used):
         raise ProtocolError("a tensor of the block is never referred to")
@@ -276,8 +281,8 @@ def send(sock: socket.socket, value: Any, caps: Caps = REPLY, *, plans: bool = F
 
 def receive(sock: socket.socket, caps: Caps = REPLY, *, plans: bool = False) -> Any:
     """Read and decode one frame. Raises EOFError at the end of the stream, ProtocolError for a bad frame."""
-    prefix = _exactly(sock, PREFIX_BYTES)
-    return decode(prefix + _exactly(sock, sum(lengths(prefix, caps))), caps, plans=plans)
+    text, data = lengths(_exactly(sock, PREFIX_BYTES), caps)
+    return decode_parts(_exactly(sock, text), _exactly(sock, data), caps, plans=plans)
 
 
 def _exactly(sock: socket.socket, count: int) -> bytes:

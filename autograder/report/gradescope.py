@@ -7,9 +7,9 @@ bit of the total (the total's *unit in the last place*): then every partial sum 
 that adds the numbers up, in any order, gets the declared total to the last bit. What rounding leaves over goes, one
 unit each, to the largest remainders. Whole points, halves and quarters stay as they are; a third moves by 1e-14.
 
-The first file is written before any student code runs (`declared`), the next after each question; each replaces the
-one before atomically. So whatever kills the grader, the file is valid, keeps what was earned and blames nobody
-wrongly.
+The first file is written before any student code runs, the next after each question; each replaces the one before
+atomically, and checks that are not decided yet stand in it as faults of the grader. So whatever kills the grader, the
+file is valid, keeps what was earned and blames nobody wrongly.
 """
 
 from __future__ import annotations
@@ -19,24 +19,13 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from autograder.errors import GraderFault
-from autograder.model import (
-    Assignment,
-    CheckSpec,
-    LeaderboardRow,
-    Outcome,
-    Reason,
-    Report,
-    Submission,
-    Verdict,
-    Visibility,
-)
+from autograder.model import LeaderboardRow, Outcome, Report, Verdict, Visibility
 from autograder.report.student import (
     NUMBER_OF_THE_NOTEBOOK,
     check_text,
@@ -48,12 +37,9 @@ from autograder.report.student import (
 from autograder.report.text import LONGEST_OUTPUT, clean, one_line
 
 __all__ = [
-    "declared",
     "exact_floats",
-    "refused",
     "render",
     "to_json",
-    "undecided",
     "validate_bytes",
     "validate_results",
     "write_atomic",
@@ -65,55 +51,6 @@ _VISIBILITIES = tuple(v.value for v in Visibility)
 _ORDERS = ("asc", "desc")
 _DEEPEST = 49
 _LONGEST_NAME = 300
-
-
-# ── reports that are made before, or without, grading ─────────────────────────────────────────────────────────
-def undecided(spec: CheckSpec) -> Outcome:
-    """A check that nobody has judged: open, and nobody's fault but the grader's."""
-    why = ("why", "the grader stopped before this check")
-    return Outcome(spec, Verdict.GRADER_FAULT, Fraction(0), Reason.GRADER, explanation=(why,))
-
-
-def declared(
-    assignment: Assignment,
-    specs: Sequence[CheckSpec],
-    submission: Submission | None = None,
-    decided: Iterable[Outcome] = (),
-    *,
-    grader_version: str = "",
-) -> Report:
-    """The report to write early: every check that is not in `decided` is undecided, and `complete` is false."""
-    known = {outcome.spec.number: outcome for outcome in decided}
-    return Report(
-        assignment=assignment.name,
-        title=assignment.title,
-        version=assignment.version,
-        total=assignment.total,
-        outcomes=tuple(known.get(spec.number) or undecided(spec) for spec in specs),
-        submission=submission.name if submission else "",
-        sha256=submission.sha256 if submission else "",
-        questions=assignment.questions,
-        written_points=assignment.written_points,
-        notes=submission.notes if submission else (),
-        complete=False,
-        grader_version=grader_version,
-        visibility=assignment.visibility,
-    )
-
-
-def refused(
-    assignment: Assignment,
-    specs: Sequence[CheckSpec],
-    reason: str,
-    submission: Submission | None = None,
-    *,
-    grader_version: str = "",
-) -> Report:
-    """The report of a hand-in that could not be graded: every check is BLOCKED, and `reason` stands on top."""
-    early = declared(assignment, specs, submission, grader_version=grader_version)
-    why = ("why", "nothing could be graded; the text on top says what to do")
-    blocked = tuple(Outcome(s, Verdict.BLOCKED, Fraction(0), Reason.SKIPPED, explanation=(why,)) for s in specs)
-    return replace(early, outcomes=blocked, refused=reason, complete=True)
 
 
 # ── report → dict → bytes ─────────────────────────────────────────────────────────────────────────────────────

@@ -36,7 +36,16 @@ _VERDICTS = {  # class, sign, words
     Verdict.GRADER_FAULT: ("fault", "!", "The grader failed; the points are open"),
 }
 _SAID_BY_THE_VERDICT = {"", "Right.", "Partly right."}
-_SENTENCES = {"hint", "built on", "you keep", "why"}  # rows that are prose, not values
+_SENTENCES = {
+    "hint",
+    "built on",
+    "you keep",
+    "why",
+    "must hold",
+    "where",
+    "did you mean",
+    "failing cases",
+}  # rows that are prose, not values
 _LEVELS = {
     "A": "Level A: the notebook ran under its own user, with the kernel's file and system-call filters.",
     "B": "Level B: the notebook ran under its own user, without the kernel's file and system-call filters.",

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import base64
 import binascii
+import logging
 import re
 import warnings
 from collections.abc import Iterator, Mapping
 from functools import cache
 from html import escape
+from html.parser import HTMLParser
 from typing import Any
 
 from autograder.report.page import element, page, safe, style
@@ -25,12 +27,20 @@ from autograder.report.text import clean, cut, one_line
 
 __all__ = ["executed_html"]
 
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.ERROR)  # nbconvert warns of every picture that lost its address
+
 _LONGEST_SOURCE = 50_000
 _LONGEST_OUTPUT = 20_000
 _LONGEST_MARKUP = 100_000
 _LONGEST_PICTURE = 4_000_000
-_MOST_CELLS = 1_000
+_MOST_CELLS = 500
 _MOST_OUTPUTS = 50
+_LONGEST_NOTEBOOK = 16_000_000
+_LONGEST_MARKDOWN = 20_000  # of one cell: the renderer's time grows with the square
+_MOST_MARKDOWN = 200_000  # of all cells
+_MOST_TAGS = 10_000  # of one output or text cell; a table of 100 × 20 has half of them
+_DEEPEST = 60  # the parser's time grows with the square of the depth
 
 _PICTURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 _TAG_NAMES = (
@@ -40,13 +50,14 @@ _TAG_NAMES = (
 _CLASS_NAMES = (
     "cell code_cell text_cell rendered input inner_cell input_area output_wrapper output output_area output_subarea "
     "prompt input_prompt output_prompt output_html output_png output_jpeg output_text output_stream output_stdout "
-    "output_stderr output_error output_markdown text_cell_render rendered_html border-box-sizing highlight "
+    "output_stderr output_error text_cell_render rendered_html border-box-sizing highlight "
     "hl-ipython3"
 )
 _TAGS, _CLASSES = frozenset(_TAG_NAMES.split()), frozenset(_CLASS_NAMES.split())
 _SYNTAX_CLASS = re.compile(r"[a-z][a-z0-9]?[a-z0-9]?")  # Pygments' short names
 _PICTURE_URL = re.compile(r"data:image/(?:png|jpeg);base64,[A-Za-z0-9+/=\s]*")
 _LINK = re.compile(r"(?:https?://|mailto:|#)", re.IGNORECASE)
+_VOID = frozenset(("br", "col", "hr", "img", "input", "link", "meta", "wbr"))
 _SPANS = re.compile(r"[1-9][0-9]{0,2}")
 _PROTOCOLS = frozenset({"http", "https", "mailto", "data"})
 _WITH_CONTENT = re.compile(
@@ -67,16 +78,23 @@ def executed_html(nb: Any, title: str = "Executed notebook") -> str:
 def _plain_copy(nb: Any) -> Any:
     from nbformat import v4
 
-    cells = [_cell(v4, cell) for cell in nb.cells[:_MOST_CELLS]]
-    if len(nb.cells) > _MOST_CELLS:
-        cells.append(v4.new_markdown_cell(f"*{len(nb.cells) - _MOST_CELLS} more cells are not shown.*"))
+    cells: list[Any] = []
+    room, markdown_room = _LONGEST_NOTEBOOK, _MOST_MARKDOWN
+    for cell in nb.cells[:_MOST_CELLS]:
+        cells.append(_cell(v4, cell, min(markdown_room, _LONGEST_MARKDOWN)))
+        room -= len(str(cells[-1]))
+        markdown_room -= len(cells[-1].source) if cells[-1].cell_type == "markdown" else 0
+        if room < 0:
+            break
+    if len(nb.cells) > len(cells):
+        cells.append(v4.new_markdown_cell(f"*{len(nb.cells) - len(cells)} more cells are not shown.*"))
     language = {"name": "python", "pygments_lexer": "ipython3"}
     return v4.new_notebook(cells=cells, metadata={"language_info": language})
 
 
-def _cell(v4: Any, cell: Any) -> Any:
+def _cell(v4: Any, cell: Any, longest_markdown: int) -> Any:
     source = cut(clean(cell.get("source", "")), _LONGEST_SOURCE)
-    if cell.get("cell_type") == "markdown":
+    if cell.get("cell_type") == "markdown" and len(source) <= longest_markdown:
         return v4.new_markdown_cell(source)
     if cell.get("cell_type") != "code":
         return v4.new_markdown_cell("```text\n" + source.replace("```", "ʼʼʼ") + "\n```")
@@ -112,7 +130,7 @@ def _data(data: Mapping[str, Any]) -> dict[str, str]:
         return {"text/html": table}
     for kind in ("text/markdown", "text/latex", "text/plain"):
         if (text := _joined(data.get(kind))) is not None:
-            return {kind if kind == "text/markdown" else "text/plain": _text(text)}
+            return {"text/plain": _text(text)}
     return {"text/plain": f"[output of type {one_line(', '.join(map(str, data)), 100) or 'unknown'}: not shown]"}
 
 
@@ -144,6 +162,7 @@ def _rendered(nb: Any) -> str:
 
     exporter = HTMLExporter(template_name="basic", sanitize_html=True, exclude_anchor_links=True, embed_images=False)
     exporter.register_filter("clean_html", _fragment)
+    exporter.log = _log
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of nbconvert's own dependencies; nothing here depends on them
         markup, _ = exporter.from_notebook_node(nb)
@@ -162,8 +181,32 @@ def _attribute(tag: str, name: str, value: str) -> bool:
 
 
 def _fragment(markup: str) -> str:
-    """Markup of one cell or output, without the elements whose content is not text to be read."""
+    """Markup of one cell or output, without the elements whose content is not text to be read.
+
+    What is nested or tagged beyond reason is shown as text.
+    """
+    measured = _Measure(markup)
+    if measured.tags > _MOST_TAGS or measured.depth > _DEEPEST:
+        return element("pre", escape(cut(markup, _LONGEST_OUTPUT)))
     return _allowed(_WITH_CONTENT.sub("", markup))
+
+
+class _Measure(HTMLParser):
+    """How many tags stand in some markup, and how deep it gets if nothing closes itself."""
+
+    def __init__(self, markup: str) -> None:
+        super().__init__()
+        self.tags = self.depth = self._open = 0
+        self.feed(markup)
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.tags += 1
+        if tag not in _VOID:
+            self._open += 1
+            self.depth = max(self.depth, self._open)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = max(0, self._open - 1)
 
 
 def _allowed(markup: str) -> str:

@@ -104,15 +104,14 @@ def explain(outcome: Outcome) -> tuple[str, Rows]:
 
     Lines of the check without a label are sentences: they stand in the place of ours.
     """
-    rows = [(one_line(label, 40), clean(text).strip()) for label, text in outcome.explanation]
-    said = " ".join(text for label, text in rows if not label)
-    rows = [(label, text) for label, text in rows if label]
-    rows += [("built on", _built_on(outcome))] if outcome.on_top_of else []
+    lines = [(one_line(label, 40), clean(text).strip()) for label, text in outcome.explanation]
+    said = " ".join(text for label, text in lines if not label and text)
+    rows = [(label, text) for label, text in lines if label]
+    lead = _judged(outcome, said) if said else _lead(outcome, rows)
+    rows += [("built on", _built_on(outcome))] if outcome.on_top_of and not said else []
     rows += [("hint", one_line(hint, 1000)) for hint in outcome.hints]
     rows += [("you keep", _kept(outcome))] if _is_partly(outcome) else []
-    if said and outcome.verdict in (Verdict.FAILED, Verdict.BLOCKED):
-        return said, rows
-    return f"{_lead(outcome, rows)} {said}".strip(), rows
+    return lead, rows
 
 
 def check_text(outcome: Outcome) -> str:
@@ -129,6 +128,15 @@ def check_block(outcome: Outcome) -> str:
     return "\n".join([heading, *(f"  {line}".rstrip() for line in check_text(outcome).split("\n"))])
 
 
+def _judged(outcome: Outcome, said: str) -> str:
+    """What a check says, with what its verdict must say."""
+    if outcome.verdict is Verdict.BLOCKED and not said.startswith("Not tried"):
+        return f"Not tried. {said}"
+    if outcome.verdict is Verdict.GRADER_FAULT and "fault" not in said:
+        return f"{_LEADS[Reason.GRADER]} {said}"
+    return f"{said} {_diagnosed(outcome)}".strip()
+
+
 def _lead(outcome: Outcome, rows: Rows) -> str:
     if outcome.verdict is Verdict.PASSED:
         return "Right." if outcome.earned == outcome.spec.points else "Partly right."
@@ -139,13 +147,19 @@ def _lead(outcome: Outcome, rows: Rows) -> str:
 
 def _lead_of_a_wrong_result(outcome: Outcome, rows: Rows) -> str:
     if outcome.mistakes:
-        these = "this mistake" if len(outcome.mistakes) == 1 else "these mistakes together"
-        return f"The result is not the expected one. It is what {these} would give."
+        return f"{_LEADS[Reason.WRONG]} {_diagnosed(outcome)}"
     if any(label == "you gave" for label, _ in rows):
         return ""  # the lines say it better
     if outcome.spec.public or outcome.hints:
         return _LEADS[Reason.WRONG]
     return f"{_LEADS[Reason.WRONG]} The inputs of this check are not shown: try its claim on small inputs of your own."
+
+
+def _diagnosed(outcome: Outcome) -> str:
+    if not outcome.mistakes:
+        return ""
+    these = "this mistake" if len(outcome.mistakes) == 1 else "these mistakes together"
+    return f"It is what {these} would give."
 
 
 def _is_partly(outcome: Outcome) -> bool:

@@ -28,7 +28,7 @@ from typing import Any
 
 from autograder.errors import CourseError, GraderFault
 from autograder.model import Isolation, Level, Limits
-from autograder.sandbox import processes, uids
+from autograder.sandbox import killing, processes, uids
 from autograder.sandbox.lockdown import LAYERS, Confinement
 from autograder.sandbox.uids import UidLease
 from autograder.sandbox.watchdog import Usage, Watchdog
@@ -179,6 +179,8 @@ class Sandbox:
         self._kernels: list[Kernel] = []
         self._fresh, self._used, self._closed = False, False, False
         try:
+            if self._lease:
+                self._lease.remember(self._root)
             self._furnish()
             self.isolation = zygote.isolation(self._order)
             _refuse_less(self.isolation, require)
@@ -288,6 +290,8 @@ class Sandbox:
         own_uid = self._own_uid if "uid" in self.isolation.layers else None
         killer = self._lease.killer if self._lease else 0
         answer = self._zygote.ask("kill", uid=own_uid, killer=killer, pids=[kernel.pid for kernel in self._kernels])
+        for kernel in self._kernels:
+            kernel.status()  # it is there now, and stays known after the pipe is closed
         if answer["survivors"]:
             raise GraderFault(
                 f"processes {answer['survivors']} of uid {self.uid} could not be killed: stop this worker"
@@ -306,11 +310,21 @@ class Sandbox:
         if self._closed:
             return
         self._closed = True
-        self.kill()
-        self._clean_up()
+        try:
+            self.kill()
+        except GraderFault:
+            self._kill_without_zygote()
+            raise
+        finally:
+            self._clean_up()
         left = self._left_behind()
         if left:
             raise GraderFault(f"uid {self.uid} left something behind: {left}")
+
+    def _kill_without_zygote(self) -> None:
+        """The last resort when the fork server is gone: its children died with it, strays may not have."""
+        if self._lease and "uid" in self.isolation.layers:
+            killing.kill_uid(self.uid, self._lease.killer, lambda: None)
 
     def _clean_up(self) -> None:
         for kernel in self._kernels:
@@ -371,7 +385,7 @@ def probe_layers() -> Isolation:
         return sandbox.isolation
 
 
-def sweep(base: Path | None = None) -> int:
+def sweep() -> int:
     """Clean up after graders that died: kill their uids, wipe their folders. Returns how many there were.
 
     For root only; others have no leases. Call it when a grader or batch starts.
@@ -386,8 +400,9 @@ def sweep(base: Path | None = None) -> int:
             answer = zygote.ask("kill", uid=lease.uid, killer=lease.killer, pids=[])
             if answer["survivors"]:
                 raise GraderFault(f"processes {answer['survivors']} of an earlier run could not be killed")
-            wipe((base or default_base()) / f"w{lease.uid}")
             for folder in _SHARED:
                 wipe_owned(Path(folder), lease.uid)
+            if (root := lease.recall()) is not None:
+                wipe(root)
             lease.release()
     return len(leases)

@@ -5,13 +5,23 @@ Everything here works in a forked child with one thread; nothing is imported bey
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
 import sys
+from collections.abc import Collection
 from typing import Any
 
-__all__ = ["ARCHITECTURE", "LINUX", "prctl", "set_child_subreaper", "set_parent_death_signal", "syscall"]
+__all__ = [
+    "ARCHITECTURE",
+    "LINUX",
+    "close_all_but",
+    "prctl",
+    "set_child_subreaper",
+    "set_parent_death_signal",
+    "syscall",
+]
 
 LINUX = sys.platform.startswith("linux")
 
@@ -60,3 +70,12 @@ def set_child_subreaper() -> None:
     """Become the new parent of orphaned descendants, so that they can be found and reaped."""
     if LINUX:
         prctl(_PR_SET_CHILD_SUBREAPER, 1, name="PR_SET_CHILD_SUBREAPER")
+
+
+def close_all_but(keep: Collection[int]) -> None:
+    """Close every descriptor of this process that is not in `keep`, inheritable or not."""
+    with os.scandir("/proc/self/fd" if LINUX else "/dev/fd") as entries:
+        open_now = {int(entry.name) for entry in entries}
+    for descriptor in open_now - set(keep):
+        with contextlib.suppress(OSError):  # the listing's own
+            os.close(descriptor)

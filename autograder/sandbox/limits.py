@@ -14,15 +14,17 @@ __all__ = ["apply", "wanted"]
 _CPU_MARGIN = 60  # seconds
 
 
-def wanted(limits: Limits, tasks_already: int = 0) -> Mapping[str, int]:
+def wanted(limits: Limits, tasks_already: int | None = 0) -> Mapping[str, int]:
     """Name of the rlimit → value. RLIMIT_AS is left alone: torch maps far more than it touches.
 
-    tasks_already: threads that run under the same uid before we start (level C, where the uid is shared).
+    tasks_already: threads that run under the same uid before we start (level C, where the uid is shared); None
+    when nobody can count them, which leaves RLIMIT_NPROC out.
     """
+    tasks = {} if tasks_already is None else {"RLIMIT_NPROC": limits.processes + tasks_already}
     cpu = int(limits.run_seconds * (os.cpu_count() or 1)) + _CPU_MARGIN
     return {
         "RLIMIT_DATA": limits.memory_bytes,
-        "RLIMIT_NPROC": limits.processes + tasks_already,
+        **tasks,
         "RLIMIT_NOFILE": limits.files,
         "RLIMIT_FSIZE": limits.file_bytes,
         "RLIMIT_CPU": cpu,
@@ -33,7 +35,7 @@ def wanted(limits: Limits, tasks_already: int = 0) -> Mapping[str, int]:
     }
 
 
-def apply(limits: Limits, tasks_already: int = 0) -> None:
+def apply(limits: Limits, tasks_already: int | None = 0) -> None:
     """Lower soft and hard limit of each; a limit that is lower already stays. Raises OSError or ValueError."""
     for name, value in wanted(limits, tasks_already).items():
         with contextlib.suppress(AttributeError):  # not every system knows every limit

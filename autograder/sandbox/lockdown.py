@@ -113,7 +113,7 @@ def confine(order: Confinement) -> dict[str, str]:
             return
         try:
             step()
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, AttributeError) as error:
             missing[name] = str(error)
 
     layer("rlimits", lambda: limits.apply(order.limits, _tasks_of_ours() if order.uid is None else 0))
@@ -141,8 +141,8 @@ def _be_the_first_to_die() -> None:
         return
 
 
-def _tasks_of_ours() -> int:
-    return sum(process.tasks for process in processes.of_uid(os.getuid()))
+def _tasks_of_ours() -> int | None:
+    return sum(process.tasks for process in processes.of_uid(os.getuid())) if LINUX else None
 
 
 def _become(uid: int | None) -> None:

@@ -87,12 +87,12 @@ def everyone() -> Iterator[Process]:
             yield process
 
 
-def of_uid(uid: int) -> list[Process]:
-    """All processes with this uid among their four, dead ones that nobody reaped included."""
-    wanted, found = str(uid).encode(), []
+def of_uid(*uids: int) -> list[Process]:
+    """All processes with one of these uids among their four, dead ones that nobody reaped included."""
+    wanted, found = {str(uid).encode() for uid in uids}, []
     for pid in _pids():
         status = _status(pid)
-        if wanted in _field(status, b"Uid").split():
+        if not wanted.isdisjoint(_field(status, b"Uid").split()):
             found.append(_parse(pid, status))
     return found
 

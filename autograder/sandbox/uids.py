@@ -50,6 +50,15 @@ class UidLease:
                 return lease
         raise GraderFault(f"no free uid between {FIRST} and {LAST} after {_TRIES} tries: look for left-over processes")
 
+    def remember(self, folder: Path) -> None:
+        """Write the work folder into the lock, so that whoever sweeps knows what to wipe."""
+        os.pwrite(self._descriptor, os.fsencode(folder), 0)
+
+    def recall(self) -> Path | None:
+        """The folder that was remembered, or None."""
+        name = os.pread(self._descriptor, 4096, 0)
+        return Path(os.fsdecode(name)) if name else None
+
     def release(self) -> None:
         """Give the uid back. The file goes first, while we still hold its lock."""
         if self._descriptor >= 0:
@@ -85,7 +94,9 @@ def _lock(uid: int) -> UidLease | None:
 def is_free(uid: int) -> bool:
     """Neither this uid nor its killer is known, mapped out, running or holding shared memory."""
     pair = (uid, uid + KILLER_OFFSET)
-    return all(_is_mapped(one) and not _has_name(one) for one in pair) and not any(map(_is_in_use, pair))
+    if not all(_is_mapped(one) and not _has_name(one) for one in pair):
+        return False
+    return not processes.of_uid(*pair) and set(pair).isdisjoint(_owners(Path("/dev/shm")))
 
 
 def _has_name(uid: int) -> bool:
@@ -103,10 +114,6 @@ def _is_mapped(uid: int) -> bool:
         return True
     ranges = [tuple(map(int, line.split())) for line in lines]
     return any(first <= uid < first + count for first, _, count in ranges)
-
-
-def _is_in_use(uid: int) -> bool:
-    return bool(processes.of_uid(uid)) or any(owner == uid for owner in _owners(Path("/dev/shm")))
 
 
 def _owners(folder: Path) -> Iterator[int]:

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from autograder.errors import GraderFault
 from autograder.model import Isolation
 from autograder.sandbox import killing, processes
-from autograder.sandbox.libc import LINUX, set_child_subreaper, set_parent_death_signal
+from autograder.sandbox.libc import LINUX, close_all_but, set_child_subreaper, set_parent_death_signal
 from autograder.sandbox.lockdown import Confinement, confine, isolation_of
 
 if TYPE_CHECKING:
@@ -56,11 +56,12 @@ def preload(modules: Sequence[str] = ()) -> None:
 
         gc.freeze()  # torch's objects are never looked at again: a third of the later import time
         import IPython  # noqa: F401
-        import numpy as np  # noqa: F401
+        import numpy.random  # noqa: F401
         import safetensors.torch  # noqa: F401
 
-        from autograder.sandbox import kernel_app  # noqa: F401
+        from autograder.sandbox import kernel_app
 
+        kernel_app.preload()
         _STATE["loaded"] = True
     for module in modules:
         __import__(module)
@@ -93,7 +94,7 @@ class Zygote:
         self.removed = tuple(removed)
         self._control = control
         self._control.settimeout(_ANSWER_SECONDS)
-        self._lock = threading.Lock()
+        self._lock, self._asked = threading.Lock(), 0
         self._isolation: dict[tuple[str, ...], Isolation] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -137,19 +138,27 @@ class Zygote:
 
     def ask(self, do: str, descriptors: Sequence[int] = (), **fields: Any) -> dict[str, Any]:
         """Send one order and wait for its answer. Raises GraderFault when the zygote is gone or says so."""
-        line = json.dumps({"do": do, **fields}).encode() + b"\n"
         try:
             with self._lock:
+                self._asked += 1
+                line = json.dumps({"do": do, "id": self._asked, **fields}).encode() + b"\n"
                 _send(self._control, line, descriptors)
-                answer = _receive_line(self._control)[0]
+                reply = self._answer_to(self._asked)
         except OSError as error:
             raise GraderFault(f"the zygote (pid {self.pid}) does not answer {do!r}: {error}") from error
-        if not answer:
+        if reply is None:
             raise GraderFault(f"the zygote (pid {self.pid}) died before it answered {do!r}")
-        reply: dict[str, Any] = json.loads(answer)
         if "fault" in reply:
             raise GraderFault(f"the zygote could not {do}: {reply['fault']}")
         return reply
+
+    def _answer_to(self, number: int) -> dict[str, Any] | None:
+        """The answer with this number; earlier ones, whose wait was interrupted, are dropped. None at the end."""
+        while line := _receive_line(self._control)[0]:
+            reply: dict[str, Any] = json.loads(line)
+            if reply["id"] == number:
+                return reply
+        return None
 
     def isolation(self, order: Confinement) -> Isolation:
         """What holds on this machine, tried once in a child that is thrown away."""
@@ -219,6 +228,8 @@ def _serve_forever(control: socket.socket, install: Install | None) -> NoReturn:
     try:
         _Server(control, install).serve()
         code = 0
+    except SystemExit:
+        code = 0
     except BaseException:
         traceback.print_exc()
     finally:
@@ -229,6 +240,7 @@ class _Server:
     def __init__(self, control: socket.socket, install: Install | None) -> None:
         self._control, self._install = control, install
         self._children: dict[int, _Child] = {}
+        self._executioner: killing.Executioner | None = None
         self._wake_reader, self._wake_writer = os.pipe()
         os.set_blocking(self._wake_reader, False)
         os.set_blocking(self._wake_writer, False)
@@ -249,7 +261,7 @@ class _Server:
         """A session of our own, no descriptor of the grader's, and word when it or a child dies."""
         with contextlib.suppress(PermissionError):
             os.setsid()
-        _close_all_but({0, 1, 2, self._control.fileno(), self._wake_reader, self._wake_writer})
+        close_all_but({0, 1, 2, self._control.fileno(), self._wake_reader, self._wake_writer})
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         for ignored in (signal.SIGINT, signal.SIGHUP):
@@ -274,14 +286,21 @@ class _Server:
         if not line:
             return False
         order = json.loads(line)
+        number = order.pop("id")
         try:
             reply = self._actions[order.pop("do")](self, descriptors, **order)
         except Exception as error:
             traceback.print_exc()
             reply = {"fault": f"{type(error).__name__}: {error}"}
         with contextlib.suppress(BrokenPipeError):
-            self._control.sendall(json.dumps(reply).encode() + b"\n")
+            self._control.sendall(json.dumps({**reply, "id": number}).encode() + b"\n")
+        self._prepare()
         return True
+
+    def _prepare(self) -> None:
+        """Have an executioner wait while there is somebody to kill."""
+        if self._executioner is None and any(child.uid is not None for child in self._children.values()):
+            self._executioner = killing.Executioner()
 
     def _reap(self) -> None:
         while True:
@@ -328,7 +347,8 @@ class _Server:
 
     def _kill(self, _: list[int], uid: int | None, killer: int, pids: list[int]) -> dict[str, Any]:
         if uid is not None:
-            found, survivors = killing.kill_uid(uid, killer, self._reap)
+            executioner, self._executioner = self._executioner, None
+            found, survivors = killing.kill_uid(uid, killer, self._reap, executioner)
         else:
             spare = set(self._children) - set(pids)
             roots = [pid for pid in pids if pid in self._children]
@@ -364,7 +384,7 @@ class _Server:
             self._control.detach()
             null = os.open(os.devnull, os.O_RDONLY)
             os.dup2(null, 0)
-            _close_all_but({0, 1, 2, *keep})
+            close_all_but({0, 1, 2, *keep})
             act()
             code = 0
         except BaseException:
@@ -399,15 +419,6 @@ class _Server:
 
 def _tell(descriptor: int, message: Mapping[str, Any]) -> None:
     os.write(descriptor, json.dumps(message).encode() + b"\n")
-
-
-def _close_all_but(keep: Collection[int]) -> None:
-    listing = "/proc/self/fd" if LINUX else "/dev/fd"
-    with os.scandir(listing) as entries:
-        open_now = [int(entry.name) for entry in entries]
-    for descriptor in set(open_now) - set(keep):
-        with contextlib.suppress(OSError):  # the listing's own
-            os.close(descriptor)
 
 
 def _start_anew(seed: int | None) -> None:

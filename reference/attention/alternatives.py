@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from autograder.checks import Alternative, alternative, sibling
+from autograder.checks import alternative, sibling
 
 solution = sibling(__file__, "solution")
 softmax, attention = solution.softmax, solution.attention
@@ -47,18 +47,15 @@ def double_inside(s, dim):
     return (shares / torch.where(total > 0, total, torch.ones_like(total))).to(s.dtype)
 
 
-Q1_CALLABLE = '''
-class Softmax:
-    """A callable object in place of a function."""
+@alternative(question="1", of="softmax")
+def callable_inside(s, dim):
+    class Normaliser:
+        def __call__(self, s):
+            top = s.amax(dim, True)
+            shares = torch.exp(s - top.masked_fill(top == -math.inf, 0))
+            return shares / shares.sum(dim, True).clamp(min=torch.finfo(s.dtype).tiny)
 
-    def __call__(self, s, dim):
-        top = s.amax(dim, True)
-        shares = torch.exp(s - top.masked_fill(top == -math.inf, 0))
-        return shares / shares.sum(dim, True).clamp(min=1e-300 if s.dtype == torch.float64 else 1e-38)
-
-
-softmax = Softmax()
-'''
+    return Normaliser()(s)
 
 
 # ── Q2 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -136,7 +133,7 @@ def additive_mask(Q, K, V, mask=None):
 def query_by_query(Q, K, V, mask=None):
     def one(Q, K, V, mask):
         if Q.dim() > 2:
-            masks = [None] * len(Q) if mask is None else mask
+            masks = [None] * len(Q) if mask is None else mask.expand(len(Q), *mask.shape[-Q.dim() + 1 :])
             return torch.stack([one(*member) for member in zip(Q, K, V, masks, strict=True)])
         rows = []
         for i, q in enumerate(Q):
@@ -339,6 +336,3 @@ def banded_mask(Q, K, V, w):
     position = torch.arange(len(Q))
     gap = position[:, None] - position
     return attention(Q, K, V, (gap >= 0) & (gap < w))
-
-
-ALTERNATIVES = [Alternative("1", "callable-object", source=Q1_CALLABLE)]

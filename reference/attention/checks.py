@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from autograder.checks import Question, number, public, sibling, tags, weight
+from autograder.plan import call
 from autograder.seeds import Draw
 
 solution = sibling(__file__, "solution")
@@ -229,12 +230,12 @@ def mixed_mask(draw: Draw, *shape: int) -> Tensor:
 
 
 def batches(draw: Draw) -> list[Arguments]:
-    """One call for each kind of leading axes, with and without a mask."""
+    """For each kind of leading axes one call with and one without a mask; at last one mask for a whole batch."""
     calls = []
     for shape in SHAPES:
         Q, K, V = queries_keys_values(draw, shape)
         calls += [(Q, K, V), (Q, K, V, mixed_mask(draw, *Q.shape[:-1], K.shape[-2]))]
-    return calls
+    return [*calls, (Q, K, V, mixed_mask(draw, Q.shape[-2], K.shape[-2]))]
 
 
 def single_precision(draw: Draw) -> Arguments:
@@ -266,9 +267,10 @@ class Attention(Question):
         Q, K, V = table([0.0]), table([1.0], [2.0], [3.0]), table([1.0], [2.0], [6.0])
         self.agree("attention", Q, K, V)
         self.agree("attention", Q, K, V, torch.tensor([[True, True, False]]))
-        Q = table([2 * math.log(3), 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0])
-        K = table([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0])
-        self.agree("attention", Q, K, table([4.0, 0.0, 1.0], [0.0, 8.0, 1.0]))
+        Q = table([2 * math.log(3), 0.0, 0.0, 0.0], [0.0, 2 * math.log(2), 0.0, 0.0])
+        K, V = table([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]), table([4.0, 0.0, 1.0], [0.0, 8.0, 1.0])
+        self.agree("attention", Q, K, V)
+        self.agree("attention", Q, K, V, torch.tensor([[True, True], [True, False]]))
 
     @number("3.2")
     @weight(1.5)
@@ -369,9 +371,12 @@ class CausalMask(Question):
     @weight(0.5)
     @public
     def test_attention_example(self) -> None:
-        """Equal scores give running means."""
+        """The examples of the notebook come out."""
         ones = torch.ones(3, 2, dtype=torch.float64)
         self.agree("causal_attention", 0 * ones, ones, table([2.0], [4.0], [9.0]))
+        query = [2 * math.log(3), 2 * math.log(2), 0.0, 0.0]
+        K = table([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0])
+        self.agree("causal_attention", table(query, query), K, table([5.0], [10.0]))
 
     @number("4.6")
     @weight(0.5)
@@ -426,7 +431,10 @@ def layer(draw: Draw) -> Arguments:
 
 
 def swaps(draw: Draw) -> list[Arguments]:
-    return [(*layer(draw), causal, layers) for causal in (True, False) for layers in (1, 2, 3)]
+    """Early rows exchanged, and then the last one among them, which shows in one layer already."""
+    calls = [(*layer(draw), causal, layers) for causal in (True, False) for layers in (1, 2, 3)]
+    X, *W, i, _ = layer(draw)
+    return [*calls, (X, *W, i, len(X) - 1, True, 1), (X, *W, len(X) - 1, i, False, 2)]
 
 
 def special_swaps(draw: Draw) -> list[Arguments]:
@@ -450,10 +458,12 @@ class SwapEffect(Question):
     @weight(0.5)
     @public
     def test_example(self) -> None:
-        """The example of the notebook comes out, with one layer and with two."""
+        """The examples of the notebook come out."""
         X, zero, one = table([1.0, 0.0], [0.0, 1.0], [2.0, 1.0]), torch.zeros(2, 2).double(), torch.eye(2).double()
         self.agree("swap_effect", X, zero, zero, one, 0, 1, True, 1)
         self.agree("swap_effect", X, zero, zero, one, 0, 1, True, 2)
+        self.agree("swap_effect", X, one, one, one, 0, 1, False, 2)
+        self.agree("swap_effect", X, one, one, one, 0, 2, True, 2)
 
     @number("5.2")
     @weight(1)
@@ -486,23 +496,21 @@ class SwapEffect(Question):
     @tags("property")
     def test_when_order_matters(self) -> None:
         """The order of earlier rows matters after two causal layers, and neither after one nor without the mask."""
-        for arguments in self.draws(layer, times=2):
-            for causal, layers, matters in ((True, 1, False), (False, 2, False), (True, 2, True)):
-                before, after = self.two(self.call("swap_effect", *arguments, causal, layers))
-                effect = float((before - after).abs().max())
-                self.expect(
-                    effect > 1e-3 if matters else effect < 1e-9,
-                    "After two causal layers the two vectors differ."
-                    if matters
-                    else "After one layer, or without the mask, the two vectors are equal.",
-                )
+        for X, Wq, Wk, Wv, i, j in self.draws(layer, times=2):
+            kinds = [(j, True, 1), (j, False, 2), (j, True, 2), (len(X) - 1, True, 1)]
+            plans = [call("swap_effect", X, Wq, Wk, Wv, i, other, *kind) for other, *kind in kinds]
+            one, full, two, last = (self.effect(value) for value in self.call_all(plans))
+            self.expect(one < 1e-9, "After one causal layer the two vectors are equal.")
+            self.expect(full < 1e-9, "Without the mask the two vectors are equal.")
+            self.expect(two > 1e-3, "After two causal layers the two vectors differ.")
+            self.expect(last > 1e-3, "If the last row is exchanged, the two vectors differ.")
 
-    def two(self, value: Any) -> tuple[Tensor, Tensor]:
-        """The two vectors of the answer, if it has that form."""
+    def effect(self, value: Any) -> float:
+        """The largest difference between the two vectors of the answer, if it has that form."""
         self.expect(isinstance(value, list | tuple) and len(value) == 2, "Two vectors come back.")
         first, second = self.tensor(value[0], -1), self.tensor(value[1], -1)
         self.expect(first.shape == second.shape, "The two vectors have one length.")
-        return first.double(), second.double()
+        return float((first.double() - second.double()).abs().max())
 
 
 # ── Q6 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -536,6 +544,8 @@ class MultiHead(Question):
         zero, one, exchange = torch.zeros(2, 2).double(), torch.eye(2).double(), table([0.0, 1.0], [1.0, 0.0])
         self.agree("multi_head", x, zero, one, one, one, 2)
         self.agree("multi_head", x, zero, one, one, exchange, 2)
+        x = table([1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 2.0])[None]
+        self.agree("multi_head", x, *[torch.eye(4).double()] * 4, 2)
 
     @number("6.2")
     @weight(2)
@@ -686,6 +696,9 @@ class SlidingWindow(Question):
         ones, V = torch.ones(3, 2).double(), table([2.0], [4.0], [9.0])
         for w in (2, 1, 9):
             self.agree("sliding_window", 0 * ones, ones, V, w)
+        query = [2 * math.log(3), 2 * math.log(2), 0.0, 0.0]
+        K = table([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0])
+        self.agree("sliding_window", table(query, query, query), K, table([5.0], [10.0], [20.0]), 2)
 
     @number("8.2")
     @weight(1)

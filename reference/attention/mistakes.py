@@ -14,6 +14,9 @@ from autograder.checks import Axis, Mistake, Same, mistake, planned, sibling
 
 softmax = sibling(__file__, "solution").softmax
 
+# `spills` names later questions that can't be told right from wrong on top of such a function: a softmax that ignores
+# its axis hides which axis `attention` asks for, an attention that ignores its mask hides which mask it was given.
+
 SOFTMAX = [
     Axis(
         "softmax-slice",
@@ -21,13 +24,25 @@ SOFTMAX = [
         function="softmax",
         mistakes=[
             Mistake("last-axis-always", replace='{"dim": dim,', by='{"dim": -1,', keeps=0.5, hint="Use `dim`."),
-            Mistake("first-axis-always", replace='{"dim": dim,', by='{"dim": 0,', keeps=0.5, hint="Use `dim`."),
+            Mistake(
+                "first-axis-always",
+                replace='{"dim": dim,',
+                by='{"dim": 0,',
+                keeps=0.5,
+                hint="Use `dim`.",
+                spills=("3", "6"),
+            ),
             Mistake(
                 "all-axes",
                 replace='{"dim": dim,',
                 by='{"dim": tuple(range(s.dim())),',
                 keeps=0.3,
                 hint="Sum over `dim` only, not over all axes.",
+                spills=(
+                    "3",
+                    "6",
+                    "8",
+                ),
             ),
             Mistake(
                 "no-keepdim",
@@ -35,6 +50,12 @@ SOFTMAX = [
                 by='"keepdim": False',
                 keeps=0.4,
                 hint="Keep the summed axis (`keepdim=True`), or the shapes broadcast wrongly.",
+                spills=(
+                    "3",
+                    "4",
+                    "6",
+                    "8",
+                ),
             ),
             Mistake(
                 "no-keepdim-in-the-sum",
@@ -42,6 +63,12 @@ SOFTMAX = [
                 by="exponentials.sum(dim)",
                 keeps=0.4,
                 hint="Keep the summed axis (`keepdim=True`), or the shapes broadcast wrongly.",
+                spills=(
+                    "3",
+                    "4",
+                    "6",
+                    "8",
+                ),
             ),
         ],
     ),
@@ -70,6 +97,13 @@ SOFTMAX = [
                 by="s",
                 keeps=0.2,
                 hint="Take the exponential of the scores before you divide.",
+                spills=(
+                    "2",
+                    "3",
+                    "5",
+                    "6",
+                    "8",
+                ),
             ),
             Mistake(
                 "base-two",
@@ -91,6 +125,7 @@ SOFTMAX = [
                 by="total",
                 keeps=0.8,
                 hint="A slice in which every score is −∞ gives zeros, not nan.",
+                spills=("3",),
             ),
             Mistake(
                 "masked-row-uniform",
@@ -98,6 +133,7 @@ SOFTMAX = [
                 by="torch.where(total == 0, 1 / s.shape[dim], exponentials / total)",
                 keeps=0.8,
                 hint="A slice in which every score is −∞ gives zeros, not equal weights.",
+                spills=("3",),
             ),
             Mistake(
                 "eps",
@@ -116,6 +152,10 @@ SOFTMAX = [
         by="return weights.log()",
         keeps=0.5,
         hint="Return probabilities, not their logarithms.",
+        spills=(
+            "3",
+            "5",
+        ),
     ),
 ]
 
@@ -265,6 +305,11 @@ ATTENTION = [
                 by="scores",
                 keeps=0.4,
                 hint="The mask must change the weights.",
+                spills=(
+                    "4",
+                    "5",
+                    "6",
+                ),
             ),
             Mistake(
                 "mask-added",
@@ -334,6 +379,11 @@ CAUSAL = [
                 by="torch.ones(T, T, dtype=torch.bool)",
                 keeps=0.2,
                 hint="The future leaks: forbid the positions after t.",
+                spills=(
+                    "4",
+                    "5",
+                    "6",
+                ),
             ),
         ],
     ),
@@ -346,9 +396,10 @@ CAUSAL = [
         keeps=0.8,
         hint="The mask is boolean.",
         pairs=False,
+        spills=("4", "5", "6"),
     ),
-    # Each of these changes what causal_attention does with its mask, whatever mask that is. So none of them looks right
-    # on top of a student's own wrong mask.
+    # Each of these changes what causal_attention does with its mask, whatever mask that is, so that none of them looks
+    # right on top of a student's own wrong mask. (Flipped and transposed, the right mask stays itself.)
     Axis(
         "attention-side",
         question="4",
@@ -364,21 +415,21 @@ CAUSAL = [
             Mistake(
                 "attends-forward",
                 replace="causal_mask(T)",
-                by="causal_mask(T).mT",
+                by="causal_mask(T).flip(0, 1)",
                 keeps=0.5,
                 hint="Look back, not forward.",
             ),
             Mistake(
                 "attends-next",
                 replace="causal_mask(T)",
-                by="causal_mask(T + 1)[1:, :T]",
+                by="causal_mask(T + 1).flip(0, 1).mT[1:, :T]",
                 keeps=0.6,
                 hint="Position t may see the positions up to t, not t + 1.",
             ),
             Mistake(
                 "skips-itself",
                 replace="causal_mask(T)",
-                by="causal_mask(T + 1)[:T, 1:]",
+                by="causal_mask(T + 1).flip(0, 1).mT[:T, 1:]",
                 keeps=0.6,
                 hint="A position may see itself.",
             ),
@@ -550,7 +601,7 @@ MULTI_HEAD = [
             Mistake(
                 "mask-sees-next",
                 replace="mask = causal_mask(T)",
-                by="mask = causal_mask(T + 1)[1:, :T]",
+                by="mask = causal_mask(T + 1).flip(0, 1).mT[1:, :T]",
                 keeps=0.6,
                 hint="Position t may see the positions up to t, not t + 1.",
             ),
@@ -559,7 +610,8 @@ MULTI_HEAD = [
                 replace="mask = causal_mask(T)",
                 by="mask, masked_before = causal_mask(T), attention\n\n"
                 "    def attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor) -> Tensor:\n"
-                "        return (masked_before(Q, K, torch.eye(T, dtype=x.dtype), None) * mask) @ V\n",
+                "        weights = masked_before(Q, K, torch.eye(T, dtype=x.dtype), None)\n"
+                "        return masked_before(Q, K, V, mask) * (weights * mask).sum(-1, keepdim=True)\n",
                 keeps=0.6,
                 hint="Mask before the softmax, so that the rows still sum to 1.",
             ),

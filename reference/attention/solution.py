@@ -152,7 +152,8 @@ def attention_one_query(q: Tensor, K: Tensor, V: Tensor, *, softmax: Callable[..
 #
 # The dots stand for any number of leading axes (none, a batch, a batch and heads). `mask[..., i, j]` is `True` where
 # query $i$ may look at key $j$. The score of a forbidden key is −∞ **before** the softmax, so the allowed weights still
-# sum to 1. A query that may look at nothing gets a row of zeros.
+# sum to 1. A query that may look at nothing gets a row of zeros. A mask of shape (Tq, Tk), without leading axes, holds
+# for all members of the batch.
 #
 # *Example.* One query $(0)$, keys $(1), (2), (3)$, values $(1), (2), (6)$, $d = 1$. All scores are 0, so the result is
 # the mean $3$. With the mask `[True, True, False]` it is $1.5$.
@@ -164,8 +165,8 @@ def attention(
 ) -> Tensor:
     """Scaled dot-product attention.
 
-    Q: (..., Tq, d), K: (..., Tk, d), V: (..., Tk, dv), mask: (..., Tq, Tk) bool, True = may attend → (..., Tq, dv).
-    A query without keys gives zeros. Source: Vaswani et al. 2017, section 3.2.1.
+    Q: (..., Tq, d), K: (..., Tk, d), V: (..., Tk, dv), mask: (..., Tq, Tk) or (Tq, Tk) bool, True = may
+    attend → (..., Tq, dv). A query without keys gives zeros. Source: Vaswani et al. 2017, section 3.2.1.
     """
     d = K.shape[-1]
     keys = -1  # the axis of the keys: one row of weights a query
@@ -180,10 +181,12 @@ def attention(
 # mask = torch.tensor([[True, True, False]])
 # assert torch.allclose(attention(Q, K, V), tensor([[3.0]])), "without a mask: the mean of the values"
 # assert torch.allclose(attention(Q, K, V, mask), tensor([[1.5]])), "the third key is forbidden"
-# Q = tensor([[2 * math.log(3), 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+# Q = tensor([[2 * math.log(3), 0.0, 0.0, 0.0], [0.0, 2 * math.log(2), 0.0, 0.0]])
 # K = tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])
 # V = tensor([[4.0, 0.0, 1.0], [0.0, 8.0, 1.0]])
-# assert torch.allclose(attention(Q, K, V), tensor([[3.0, 2.0, 1.0], [2.0, 4.0, 1.0]])), "two queries"
+# mask = torch.tensor([[True, True], [True, False]])
+# assert torch.allclose(attention(Q, K, V), tensor([[3, 2, 1], [4 / 3, 16 / 3, 1]])), "weights ¾, ¼ and ⅓, ⅔"
+# assert torch.allclose(attention(Q, K, V, mask), tensor([[3, 2, 1], [4, 0, 1]])), "the second query sees one key"
 # print("Q3: the public check passes")
 
 # %% [markdown]
@@ -237,6 +240,8 @@ def causal_attention(
 # running_mean = tensor([[2.0], [3.0], [5.0]])
 # Q, K = tensor([[0.0, 0.0]] * 3), tensor([[1.0, 1.0]] * 3)
 # assert torch.allclose(causal_attention(Q, K, values), running_mean), "equal scores give running means"
+# Q, K = tensor([[2 * math.log(3), 2 * math.log(2), 0, 0]] * 2), tensor([[1, 0, 0, 0], [0, 1, 0, 0]])
+# assert torch.allclose(causal_attention(Q, K, tensor([[5], [10]])), tensor([[5], [7]])), "the last weights are ⅗ and ⅖"
 # print("Q4: the public check passes")
 
 # %% [markdown]
@@ -323,6 +328,11 @@ def swap_effect(
 # assert torch.allclose(after, before), "one layer: the order of earlier rows does not matter"
 # before, after = swap_effect(X, zero, zero, one, 0, 1, True, 2)
 # assert not torch.allclose(after, before), "two causal layers: it does"
+# before, after = swap_effect(X, one, one, one, 0, 1, False, 2)
+# assert torch.allclose(after, before), "two layers without the mask: it does not"
+# before, after = swap_effect(X, one, one, one, 0, 2, True, 2)  # the last row changes places itself
+# assert torch.allclose(before, tensor([7.5948, 3.7954]), atol=1e-4), "two layers with all weights I"
+# assert torch.allclose(after, tensor([6.3665, 2.6725]), atol=1e-4), "the first token stands last now"
 # print("Q5: the public check passes")
 
 # %% [markdown]
@@ -383,6 +393,9 @@ def multi_head(
 # assert multi_head(x, zero, one, one, one, 2).shape == (1, 3, 2), "the shape of x"
 # assert torch.allclose(multi_head(x, zero, one, one, one, 2), means), "running means of each column"
 # assert torch.allclose(multi_head(x, zero, one, one, exchange, 2), means.flip(-1)), "Wo exchanges the columns"
+# x = tensor([[[1, 0, 2, 1], [0, 1, 1, 0], [1, 1, 0, 2]]])
+# expected = tensor([[[1, 0, 2, 1], [0.3302, 0.6698, 1.6698, 0.6698], [0.7517, 0.7517, 0.4188, 1.7225]]])
+# assert torch.allclose(multi_head(x, *[torch.eye(4).double()] * 4, 2), expected, atol=1e-4), "two heads of width 2"
 # print("Q6: the public check passes")
 
 # %% [markdown]
@@ -472,6 +485,9 @@ def sliding_window(Q: Tensor, K: Tensor, V: Tensor, w: int, *, softmax: Callable
 # assert torch.allclose(sliding_window(Q, K, values, 2), tensor([[2.0], [3.0], [6.5]])), "the last two values"
 # assert torch.allclose(sliding_window(Q, K, values, 1), values), "w = 1: each token sees itself only"
 # assert torch.allclose(sliding_window(Q, K, values, 9), tensor([[2.0], [3.0], [5.0]])), "w > T: running mean"
+# Q, K = tensor([[2 * math.log(3), 2 * math.log(2), 0, 0]] * 3), tensor([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]])
+# values = tensor([[5], [10], [20]])
+# assert torch.allclose(sliding_window(Q, K, values, 2), tensor([[5], [7], [16]])), "weights ⅗, ⅖ and ⅖, ⅗"
 # print("Q8: the public check passes")
 
 # %% [markdown]

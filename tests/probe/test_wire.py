@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import random
+import re
 import struct
 import time
 import tracemalloc
@@ -80,33 +81,60 @@ def only_protocol_errors(candidate: bytes, *, with_plans: bool = True) -> None:
         decode(candidate, REPLY, plans=with_plans)
 
 
+TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|-?\d+|true|false|null')
+POOL = [
+    *(b"0", b"1", b"-1", b"7", b"9223372036854775807", b"9" * 25, b"NaN", b"1e400", b"null", b"true", b"[]", b"{}"),
+    *(b'["l",1]', b'["T",0]', b'["f","7ff8000000000001"]', b'{"a":1,"a":2}', b"[1,1,1,1,1,1,1,1,1]", b"[" * 40),
+    *(b'"l"', b'"t"', b'"f"', b'"T"', b'"Ref"', b'"Plan"', b'"BOOL"', b'"F4"', b'"F64"', b'"I8"', b'"0"', b'"1"'),
+    *(b'"shape"', b'"\\ud800"', b'"\\u0000"'),
+]
+
+
 def mutated(original: bytes, rng: random.Random) -> bytes:
-    """A few bytes flipped, cut out, doubled or replaced by interesting ones."""
-    data = bytearray(original)
-    for _ in range(rng.randint(1, 4)):
-        at = rng.randrange(len(data))
-        choice = rng.randrange(5)
-        if choice == 0:
-            data[at] ^= 1 << rng.randrange(8)
-        elif choice == 1:
-            data[at] = rng.choice(b'\x00\x01\xff"[]{},:0179-eE\\TtlfuN ')
-        elif choice == 2:
-            del data[at : at + rng.randint(1, 9)]
-        elif choice == 3:
-            data[at:at] = data[at : at + rng.randint(1, 9)]
+    """A valid frame with faults: tokens of its JSON or of its tensor header exchanged, bytes flipped, cut or doubled.
+
+    Mostly the lengths are made to fit again, so that the inside is reached.
+    """
+    text_length, _ = lengths(original[:PREFIX_BYTES])
+    text, data = original[PREFIX_BYTES:][:text_length], original[PREFIX_BYTES + text_length :]
+    header_length = int.from_bytes(data[:8], "little")
+    header, content = data[8 : 8 + header_length], data[8 + header_length :]
+    for _ in range(rng.randint(1, 3)):
+        choice = rng.randrange(6)
+        if choice < 2:
+            text = exchanged(text, rng)
+        elif choice < 4:
+            header = exchanged(header, rng)
+        elif choice == 4:
+            text, header = flipped(text, rng), flipped(header, rng) if rng.random() < 0.5 else header
         else:
-            data[at:at] = rng.choice([b"[" * 40, b"9" * 25, b"NaN", b"\\ud800", b"1e400", b'{"a":1,"a":2}'])
-        if not data:
-            data = bytearray(b"\0")
-    if rng.random() < 0.7 and len(data) > PREFIX_BYTES:  # make the lengths fit again, so that the inside is reached
-        text = rng.choice([len(original_text(original)), rng.randrange(len(data))])
-        text = min(text, len(data) - PREFIX_BYTES)
-        data[:PREFIX_BYTES] = struct.pack(">4sIQ", b"SMK1", text, len(data) - PREFIX_BYTES - text)
-    return bytes(data)
+            content = flipped(content, rng)
+    if data:
+        data = len(header).to_bytes(8, "little") + header + content
+    whole = struct.pack(">4sIQ", b"SMK1", len(text), len(data)) + text + data
+    return flipped(whole, rng) if rng.random() < 0.1 else whole
 
 
-def original_text(original: bytes) -> bytes:
-    return original[PREFIX_BYTES : PREFIX_BYTES + lengths(original[:PREFIX_BYTES])[0]]
+def exchanged(text: bytes, rng: random.Random) -> bytes:
+    """One token replaced by another one, of this text or of the pool."""
+    tokens = list(TOKEN.finditer(text))
+    if not tokens:
+        return text
+    at = rng.choice(tokens)
+    new = rng.choice(POOL) if rng.random() < 0.6 else rng.choice(tokens).group()
+    return text[: at.start()] + new + text[at.end() :]
+
+
+def flipped(data: bytes, rng: random.Random) -> bytes:
+    """A bit flipped, a few bytes cut out or doubled."""
+    if not data:
+        return data
+    at = rng.randrange(len(data))
+    choice = rng.randrange(3)
+    if choice == 0:
+        return data[:at] + bytes([data[at] ^ 1 << rng.randrange(8)]) + data[at + 1 :]
+    length = rng.randint(1, 9)
+    return data[:at] + data[at + length :] if choice == 1 else data[: at + length] + data[at:]
 
 
 def sweep(count: int, seed: int) -> None:

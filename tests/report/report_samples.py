@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 from autograder.model import (
-    Assignment,
     CellRecord,
     CellStatus,
     CheckSpec,
@@ -19,7 +17,6 @@ from autograder.model import (
     QuestionSpec,
     Reason,
     Report,
-    Submission,
     Verdict,
     Visibility,
 )
@@ -65,6 +62,7 @@ MESSAGES: dict[str, Outcome] = {
         FAILED,
         3,
         Reason.WRONG,
+        explanation=(("", "The values differ from what is expected."),),
         mistakes=("not-scaled",),
         hints=("The scores are not divided by √d, so the softmax is too sharp for large d.",),
     ),
@@ -73,6 +71,7 @@ MESSAGES: dict[str, Outcome] = {
         FAILED,
         1,
         Reason.WRONG,
+        explanation=(("", "The values differ from what is expected."),),
         mistakes=("not-scaled", "wrong-axis"),
         hints=(
             "The scores are not divided by √d, so the softmax is too sharp for large d.",
@@ -80,6 +79,13 @@ MESSAGES: dict[str, Outcome] = {
         ),
     ),
     "right-on-top": _outcome(AGREES, PASSED, 5, on_top_of=("softmax",)),
+    "right-on-top-said": _outcome(
+        AGREES,
+        PASSED,
+        5,
+        explanation=(("", "Q3 is right on top of your own `softmax`; repair Q1."),),
+        on_top_of=("softmax",),
+    ),
     "raised-hidden": _outcome(
         AGREES,
         FAILED,
@@ -116,7 +122,10 @@ MESSAGES: dict[str, Outcome] = {
         BLOCKED,
         0,
         Reason.NOT_DEFINED,
-        explanation=(("missing", "attention"), ("did you mean", "atention, which your notebook defines?")),
+        explanation=(
+            ("", "There is no `attention` in your notebook: write it under this name."),
+            ("did you mean", "your `atention`? Rename it to `attention`."),
+        ),
     ),
     "cell-failed": _outcome(
         AGREES,
@@ -125,10 +134,26 @@ MESSAGES: dict[str, Outcome] = {
         Reason.CELL_FAILED,
         explanation=(("cell", "cell 7 (Q3)"), ("raised", "SyntaxError in line 3: '(' was never closed")),
     ),
+    "cell-failed-said": _outcome(
+        AGREES,
+        BLOCKED,
+        0,
+        Reason.CELL_FAILED,
+        explanation=(
+            ("", "cell 7 (Q3) stopped with SyntaxError, line 3 before `attention` was defined. Repair that cell."),
+        ),
+    ),
     "needs-earlier": _outcome(
         AGREES, BLOCKED, 0, Reason.NEEDS_EARLIER, explanation=(("waits for", "Q1 Softmax over any axis"),)
     ),
     "grader-fault": _outcome(AGREES, GRADER_FAULT, 0, Reason.GRADER),
+    "not-reached": _outcome(
+        AGREES,
+        GRADER_FAULT,
+        0,
+        Reason.GRADER,
+        explanation=(("", "The grader stopped before this check; it is not your fault. The points are open."),),
+    ),
     "out-of-time": _outcome(AGREES, BLOCKED, 0, Reason.OUT_OF_TIME),
     "partial-dtype": _outcome(
         spec("3.1", "The result has the input's shape and dtype and is finite.", 2),
@@ -216,20 +241,3 @@ def with_visibility(visibility: Visibility, *numbers: str, of: Report | None = N
         for o in base.outcomes
     )
     return replace(base, outcomes=tuple(changed))
-
-
-def assignment() -> Assignment:
-    return Assignment(
-        "attention",
-        "Homework 3: attention",
-        "1.2.0",
-        report().total,
-        QUESTIONS,
-        Path("assignments/attention"),
-        Path("reference/attention"),
-        "attention.ipynb",
-    )
-
-
-def submission() -> Submission:
-    return Submission("attention.ipynb", b"{}", "7a36b02e")

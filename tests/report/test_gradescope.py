@@ -28,29 +28,27 @@ from report_samples import (
     HOSTILE,
     MESSAGES,
     PASSED,
-    assignment,
     outcomes,
     report,
     spec,
-    submission,
     with_visibility,
 )
 
 from autograder.errors import GraderFault
 from autograder.model import CellRecord, CellStatus, LeaderboardRow, Note, Outcome, Reason, Verdict, Visibility
 from autograder.report.gradescope import (
-    declared,
     exact_floats,
-    refused,
     render,
     to_json,
     validate_bytes,
     validate_results,
     write_atomic,
 )
+from autograder.score import block_all, fill
 
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()), max_size=80)
 ANY_FLOAT = st.floats(allow_nan=True, allow_infinity=True)
+SPECS = [outcome.spec for outcome in outcomes()]
 WEIGHTS = st.lists(st.fractions(min_value=0, max_value=50, max_denominator=97), min_size=1, max_size=12)
 
 
@@ -218,30 +216,29 @@ def test_what_is_no_number_leaves_no_row(value):
 # ── files without grading ─────────────────────────────────────────────────────────────────────────────────────
 def test_the_file_written_early_is_valid_and_open():
     """Before student code runs, every check is open, nobody is blamed, and the total is declared."""
-    early = declared(assignment(), [o.spec for o in outcomes()], submission(), grader_version="0.1.0")
+    early = report(outcomes=fill(SPECS, ()), complete=False, cells=(), isolation=None, leaderboard=())
     file = parsed(early)
-    scored = [test for test in file["tests"] if "max_score" in test]
-    assert {test["extra_data"]["verdict"] for test in scored} == {"GRADER_FAULT"}
-    assert all("the grader stopped before this check" in test["output"] for test in scored)
+    assert {test["extra_data"]["verdict"] for test in file["tests"]} == {"GRADER_FAULT"}
+    assert all("not your fault" in test["output"] for test in file["tests"])
     assert (file["score"], file["extra_data"]["complete"]) == (0.0, False)
     assert "not a fault of your work" in file["output"]
 
 
 def test_what_is_decided_stays_in_the_next_early_file():
     """After a question, its points are in the file and the others stay open."""
-    made = outcomes()
-    file = parsed(declared(assignment(), [o.spec for o in made], submission(), made[:2]))
+    file = parsed(report(outcomes=fill(SPECS, outcomes()[:2]), complete=False, cells=()))
     assert file["score"] == 6.0
     assert [test["extra_data"]["verdict"] for test in file["tests"][:3]] == ["PASSED", "PASSED", "GRADER_FAULT"]
 
 
 def test_a_refused_hand_in_is_blocked_everywhere_with_its_reason_on_top():
     """The total stays, no check is tried, and the reason is the first thing to read."""
-    made = refused(assignment(), [o.spec for o in outcomes()], "hw.ipynb is a PDF. Submit the notebook.", submission())
-    file = parsed(made)
+    reason = "hw.ipynb is a PDF. Submit the notebook."
+    file = parsed(report(outcomes=block_all(SPECS, reason), refused=reason, cells=(), isolation=None))
     assert file["output"].startswith("Nothing could be graded. hw.ipynb is a PDF.")
     scored = [test for test in file["tests"] if "max_score" in test]
     assert {test["extra_data"]["verdict"] for test in scored} == {"BLOCKED"}
+    assert all(test["output"] for test in scored)
     assert file["extra_data"]["outcome"] == "refused"
     assert file["tests"][0] == {**file["tests"][0], "number": "0", "status": "failed"}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -107,7 +108,7 @@ def test_the_page_can_be_read_by_ear():
     root = assert_inert(report_html(report()))
     assert [len(root.all(tag)) for tag in ("header", "main", "footer", "h1")] == [1, 1, 1, 1]
     levels = [int(node.tag[1]) for node in root.all("h1", "h2", "h3", "h4")]
-    assert all(after - before <= 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after - before <= 1 for before, after in pairwise(levels))
     assert all(table.all("caption") for table in root.all("table"))
     assert all(head.attributes.get("scope") in ("row", "col") for head in root.all("th"))
     assert all(picture.attributes.get("aria-hidden") == "true" for picture in root.all("svg"))

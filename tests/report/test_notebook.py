@@ -8,13 +8,14 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from nbformat import v4
+from nbformat import from_dict, v4
 from page_tools import assert_inert
 from report_samples import HOSTILE
 
 from autograder.report.notebook import executed_html
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # 1 × 1 PNG
+PICTURE = base64.b64encode(base64.b64decode(PIXEL) + bytes(2_000_000)).decode()
 TABLE = (
     '<style scoped>td {color: red}</style><table border="1" class="dataframe"><thead><tr><th></th><th>loss</th></tr>'
     '</thead><tbody><tr><th>0</th><td colspan="2">1.5</td></tr></tbody></table>'
@@ -22,15 +23,20 @@ TABLE = (
 
 
 def code(*outputs, source="f()"):
-    return v4.new_code_cell(source, outputs=list(outputs), execution_count=1)
+    """A code cell of any shape: what a kernel sent is not validated on its way here."""
+    cell = v4.new_code_cell(source, execution_count=1)
+    cell.outputs = list(outputs)
+    return cell
 
 
 def shown(data):
-    return code(v4.new_output("display_data", data=data))
+    return code(from_dict({"output_type": "display_data", "data": data, "metadata": {}}))
 
 
 def page(*cells):
-    return executed_html(v4.new_notebook(cells=list(cells)))
+    made = v4.new_notebook()
+    made.cells = list(cells)
+    return executed_html(made)
 
 
 def hostile_notebook():
@@ -38,19 +44,18 @@ def hostile_notebook():
     kinds = ("text/html", "text/markdown", "text/latex", "text/plain", "image/svg+xml", "application/javascript")
     odd = ("application/vnd.jupyter.widget-view+json", "application/json", "text/vnd.mermaid", HOSTILE)
     error = v4.new_output("error", ename=HOSTILE, evalue=HOSTILE, traceback=[HOSTILE, HOSTILE])
-    made = v4.new_notebook(
-        cells=[
-            v4.new_markdown_cell(HOSTILE),
-            v4.new_markdown_cell(f"[x](javascript:alert(1)) ![y](https://x.example/y.png) <{HOSTILE}> `{HOSTILE}`"),
-            v4.new_markdown_cell("</div></main></body>" + HOSTILE + "\n\n| a |\n|-|\n| " + HOSTILE + " |"),
-            v4.new_raw_cell(HOSTILE + "\n```\n" + HOSTILE),
-            code(v4.new_output("stream", name="stdout", text=HOSTILE), error, source=HOSTILE),
-            *(shown({kind: HOSTILE}) for kind in (*kinds, *odd)),
-            shown({"image/png": f'" onerror="{HOSTILE}'}),
-            shown({"image/jpeg": base64.b64encode(HOSTILE.encode("utf-8", "replace")).decode()}),
-        ],
-        metadata={"title": HOSTILE, "language_info": {"name": HOSTILE, "pygments_lexer": HOSTILE}},
-    )
+    made = v4.new_notebook()
+    made.cells = [
+        v4.new_markdown_cell(HOSTILE),
+        v4.new_markdown_cell(f"[x](javascript:alert(1)) ![y](https://x.example/y.png) <{HOSTILE}> `{HOSTILE}`"),
+        v4.new_markdown_cell("</div></main></body>" + HOSTILE + "\n\n| a |\n|-|\n| " + HOSTILE + " |"),
+        v4.new_raw_cell(HOSTILE + "\n```\n" + HOSTILE),
+        code(v4.new_output("stream", name="stdout", text=HOSTILE), error, source=HOSTILE),
+        *(shown({kind: HOSTILE}) for kind in (*kinds, *odd)),
+        shown({"image/png": f'" onerror="{HOSTILE}'}),
+        shown({"image/jpeg": base64.b64encode(HOSTILE.encode("utf-8", "replace")).decode()}),
+    ]
+    made.metadata = from_dict({"title": HOSTILE, "language_info": {"name": HOSTILE, "pygments_lexer": HOSTILE}})
     made.cells[4].metadata["tags"] = [HOSTILE]
     made.cells[5].id = HOSTILE
     return made
@@ -60,11 +65,11 @@ def test_a_hostile_notebook_gives_an_inert_page():
     """Scripts, handlers, addresses, styles: none of a student's survives, and none of our elements is closed early."""
     root = assert_inert(executed_html(hostile_notebook(), title=HOSTILE))
     assert len(root.all("main")) == 1
-    assert root.all("img") == [] or all("src" in image.attributes for image in root.all("img") if image.attributes)
+    assert not any(node.attributes.get("class") in ("skip", "unseen") for node in root.all())
 
 
 @given(st.text(max_size=60), st.sampled_from(["text/html", "text/markdown", "image/png", "text/plain"]))
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 def test_any_output_gives_a_well_formed_inert_page(text, kind):
     """Arbitrary text in arbitrary places."""
     assert_inert(page(v4.new_markdown_cell(text), shown({kind: text}), code(source=text)))
@@ -119,20 +124,25 @@ def test_what_is_left_out_is_said():
     [
         [code(v4.new_output("stream", text="x" * 3_000_000))],
         [code(*(v4.new_output("stream", text="y\n") for _ in range(5_000)))],
-        [v4.new_code_cell("1") for _ in range(3_000)],
+        [v4.new_code_cell("1")] * 3_000,
         [shown({"text/html": "<div>" * 20_000})],
         [shown({"text/html": "<table><tr><td>" * 6_000})],
         [v4.new_markdown_cell(">" * 40_000)],
-        [v4.new_markdown_cell("[" * 20_000 + "](" * 20_000)],
-        [shown({"image/png": PIXEL * 200_000})],
+        [v4.new_markdown_cell("[" * 5_000) for _ in range(10)],
+        [v4.new_markdown_cell("[" * 50_000) for _ in range(20)],
+        [v4.new_markdown_cell("x" * 20_000) for _ in range(300)],
+        [shown({"image/png": PICTURE}) for _ in range(20)],
+        [shown({"text/html": "<b><i>" * 29 + "x" * 90_000}) for _ in range(40)],
+        [shown({"text/html": "<b>x" * 20_000})],
+        [shown({"text/html": "<p><b>x</p>" * 8_000})],
         [code(source="(" * 50_000)],
     ],
-    ids=["long", "many-outputs", "many-cells", "deep", "deep-tables", "quotes", "brackets", "picture", "parentheses"],
+    ids=range(14),
 )
 def test_size_and_depth_are_bounded(cells):
     """A flood or a deep nest gives a page of bounded size in bounded time, and no exception."""
     start = time.monotonic()
     markup = page(*cells)
-    assert len(markup) < 10_000_000
+    assert len(markup) < 20_000_000
     assert time.monotonic() - start < 30
     assert markup.endswith("</html>\n")

@@ -95,6 +95,12 @@ def test_sentences_of_a_check_stand_in_the_place_of_ours():
     """A line without label is the author's sentence; the reason's own sentence would only repeat it."""
     outcome = replace(MESSAGES["wrong-hidden"], explanation=(("", "The loss grew."), ("called", "train(data)")))
     assert explain(outcome) == ("The loss grew.", [("called", "train(data)")])
+    named = replace(MESSAGES["named-mistake"], explanation=(("", "The values differ."),))
+    assert explain(named)[0] == "The values differ. It is what this mistake would give."
+    blocked = replace(MESSAGES["not-defined"], explanation=(("", "`attention` has no answer yet: write it."),))
+    assert explain(blocked) == ("Not tried. `attention` has no answer yet: write it.", [])
+    on_top = replace(MESSAGES["right-on-top"], explanation=(("", "Q3 is right on top of your own `softmax`."),))
+    assert explain(on_top) == ("Q3 is right on top of your own `softmax`.", [])
 
 
 def test_a_value_with_line_ends_can_not_forge_a_line():

@@ -37,11 +37,14 @@ def test_no_secret_is_in_a_kernels_memory() -> None:
 
 
 @pytest.mark.level_a
-def test_the_stack_leads_to_nothing_hidden() -> None:
-    """Walking up the frames ends in the fork server; what the grader imported afterwards is not loaded."""
-    seen = _run("frames")
+def test_a_kernel_holds_the_agent_and_nothing_hidden() -> None:
+    """Of ours only values, sandbox and the agent's side of the probe are loaded; no check, no client, no reference."""
+    seen = _run("modules")
     assert seen["loaded"] is False
-    assert set(seen["ours"]) == {"kernel_app.py", "zygote.py", "harness.py"}
+    assert "autograder.probe.agent" in seen["ours"]
+    allowed = ("autograder.sandbox", "autograder.probe", "autograder.model", "autograder.errors", "autograder.plan")
+    assert [name for name in seen["ours"] if not name.startswith(allowed)] == ["autograder"]
+    assert "autograder.probe.client" not in seen["ours"]
 
 
 def test_a_second_thread_refuses_the_fork() -> None:

@@ -45,7 +45,13 @@ MISTAKES = [
         question="2",
         function="attention",
         mistakes=[
-            Mistake("over-queries", replace="softmax(scores, -1)", by="softmax(scores, -2)", keeps=0.4, hint="One row per query."),
+            Mistake(
+                "over-queries",
+                replace="softmax(scores, -1)",
+                by="softmax(scores, -2)",
+                keeps=0.4,
+                hint="One row per query.",
+            ),
         ],
     ),
     Mistake(
@@ -69,7 +75,13 @@ MISTAKES = [
 ]
 
 
-@mistake(question="1", of="softmax", keeps=0.3, hint="Sum over `dim` only.")
+EQUIVALENT = {
+    "attention:3: -1 → +1": "matrices have two axes",
+    "attention:4: -1 → +1": "matrices have two axes",
+}
+
+
+@mistake(question="1", of="softmax", keeps=0.3, hint="Sum over `dim` only.", spills=("2",))
 def all_axes(s: Any, dim: int) -> Any:
     e = torch.exp(s - s.max())  # noqa: F821
     return e / e.sum()
