@@ -19,6 +19,7 @@ __all__ = [
     "ExecutionError",
     "GraderFault",
     "GradingError",
+    "Interrupted",
     "ProtocolError",
     "SubmissionError",
 ]
@@ -60,4 +61,11 @@ class ProtocolError(GraderFault):
 
     It is caught where replies are read and becomes a verdict about that call (reason `protocol`); it is
     listed under GraderFault only because letting it escape would be a fault of ours.
+    """
+
+
+class Interrupted(BaseException):
+    """Whoever started the run stops it (a real SIGINT or SIGTERM). Nothing on the way catches it.
+
+    A KeyboardInterrupt won't do: a check's own code can raise one, and that is a fault of that check only.
     """

@@ -40,13 +40,15 @@ from autograder.model import (
     Submission,
 )
 from autograder.probe.client import ProbeClient
+from autograder.release import notebook_text, with_answers
 from autograder.sandbox import Kernel, Sandbox
 from autograder.sanitise import sanitise
+from autograder.validate import STUDENT, Variant
 
 if TYPE_CHECKING:
     from autograder.sandbox import Zygote
 
-__all__ = ["Course", "Graded", "Watcher", "explain", "grade", "open_course"]
+__all__ = ["Course", "Graded", "Watcher", "explain", "grade", "open_course", "variant_grader"]
 
 #: Kept back for stopping the student's code and writing the last file.
 RESERVE_SECONDS = 2.0
@@ -174,6 +176,20 @@ def explain(
         raise CourseError(f"this submission can't be graded as it stands: {error}", where=source) from error
     with _running(prepared, course, zygote, require, None, Watcher()) as (live, run, _):
         return explain_check(course.checks, live, run, check, secret=course.secret, seed=seed, student_id=student_id)
+
+
+def variant_grader(course: Course, zygote: Zygote, folder: Path) -> Callable[[Variant], Sequence[Outcome]]:
+    """Grades a pretended hand-in of `validate` as a notebook, through every stage; `folder` holds it meanwhile."""
+
+    def grade_variant(variant: Variant) -> Sequence[Outcome]:
+        answers = dict(variant.change)
+        answers["STUDENT_ID"] = f"STUDENT_ID = {STUDENT!r}"
+        answers["hand"] = f"hand = {dict(variant.hand)!r}"
+        path = folder / course.assignment.notebook
+        path.write_text(notebook_text(with_answers(course.assignment, answers)), encoding="utf-8")
+        return grade(path, course, zygote, student_id=STUDENT).report.outcomes
+
+    return grade_variant
 
 
 @dataclass(frozen=True)

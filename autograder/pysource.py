@@ -104,15 +104,16 @@ def _does_nothing(node: ast.stmt) -> bool:
 def look_alike(source: str, line: int | None) -> tuple[str, int, int] | None:
     """The first character outside strings and comments that only looks like Python: its name, line and column.
 
-    line: where the syntax error is; that line and the one before are searched first. Lines and columns count from 1.
+    line: where the syntax error is; that line is searched first, then the one above. Lines and columns count from 1.
     """
     found = [
         (unicodedata.name(char, "UNNAMED CHARACTER"), row, column)
         for row, column, char in _code_characters(source)
         if ord(char) > 127 and not char.isidentifier()
     ]
-    near = [place for place in found if line is not None and place[1] in (line, line - 1)]
-    return next(iter(near or found), None)
+    here = [place for place in found if place[1] == line]
+    above = [place for place in found if line is not None and place[1] == line - 1]
+    return next(iter(here or above or found), None)
 
 
 def _code_characters(source: str) -> Iterator[tuple[int, int, str]]:

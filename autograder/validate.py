@@ -269,7 +269,11 @@ class _Bench:
             text = ", ".join(f"{o.spec.number} leaves {float(o.earned):g}" for o in inexact)
             return [row(False, f"does not lose exactly 1 − keeps: {text}", tuple(o.spec.number for o in inexact))]
         elsewhere = [
-            o for o in outcomes if o.spec.question not in (h.question, *h.spills) and o.earned != o.spec.points
+            o
+            for o in outcomes
+            if o.spec.number not in about
+            and not {o.spec.question, o.spec.number} & set(h.spills)
+            and o.earned != o.spec.points
         ]
         if elsewhere:
             text = "costs points in other checks too (declare spills=… if that is right)"

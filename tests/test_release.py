@@ -448,6 +448,14 @@ def test_an_alternative_in_a_public_file_is_refused(tmp_path: Path) -> None:
         release(assignment)
 
 
+def test_an_import_that_both_sides_need_is_no_leak(tmp_path: Path) -> None:
+    """Alternatives import inside their bodies what the student's notebook imports on top."""
+    line = "from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed"
+    assignment = write_course(tmp_path, SOLUTION.replace("import math\n", f"import math\n{line}\n"))
+    (assignment.reference / "alternatives.py").write_text(f"def other(x):\n    {line}\n    return x\n")
+    assert release(assignment).notebook.exists()
+
+
 def test_kept_methods_are_no_leak(tmp_path: Path) -> None:
     """What an author keeps on purpose may stand in public."""
     long = "self.factor = factor * 2 + factor ** 3 - math.floor(factor / 7)"

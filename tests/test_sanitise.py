@@ -393,7 +393,12 @@ def test_huge_outputs_cost_little_memory(clean: Sanitise, answered: Any) -> None
 @given(outputs=st.recursive(st.text(max_size=9) | st.integers(), lambda v: st.lists(v) | st.dictionaries(st.text(), v)))
 def test_cutting_outputs_out_changes_nothing_else(outputs: Any) -> None:
     """Whatever the outputs hold, the JSON without them is the same value with empty ones."""
-    value = {"a": '"outputs": [', "outputs": [outputs], "b": {"attachments": {"c": outputs}, "source": "}"}}
+    value = {
+        "a": '"outputs": [',
+        'of "outputs': [1],
+        "outputs": [outputs],
+        "b": {"attachments": {"c": outputs}, "source": "}"},
+    }
     cut, dropped = _without_outputs(json.dumps(value))
     assert json.loads(cut) == value | {"outputs": [], "b": {"attachments": {}, "source": "}"}}
     assert len(cut) + dropped == len(json.dumps(value)) + 4
@@ -645,16 +650,18 @@ def test_the_unmodified_release_is_recognised(clean: Sanitise, released: Any) ->
     assert clean(notebook_text(released)).texts[0].startswith("This is the unmodified release")
 
 
-@pytest.mark.parametrize("change", ["answer", "written", "scratch"])
+@pytest.mark.parametrize("change", ["answer", "written", "scratch", "deleted"])
 def test_a_single_change_is_no_unmodified_release(clean: Sanitise, released: Any, change: str) -> None:
-    """One answer, one written word or one own cell is work."""
+    """One answer, one written word or one own cell is work; a release without an answer cell is not the release."""
     notebook = json.loads(notebook_text(released))
     if change == "answer":
         cell(notebook, "answer-1-1")["source"] = "def double(x):\n    return None"
     elif change == "written":
         cell(notebook, "written-E-1")["source"] = "Explain. Because."
-    else:
+    elif change == "scratch":
         put_behind(notebook, "answer-1-1", code("double = abs"))
+    else:
+        notebook["cells"].remove(cell(notebook, "answer-1-1"))
     assert not any("unmodified" in text for text in clean(notebook).texts)
 
 
@@ -736,6 +743,7 @@ def test_windows_for_pictures_become_inline(clean: Sanitise, answered: Any, line
     [
         ("def double(x)：\n    return x", "FULLWIDTH COLON", "line 1, column 14"),
         ("def double(x):\n    return “x”", "LEFT DOUBLE QUOTATION MARK", "line 2, column 12"),
+        ("!echo “\ndef double(x)：\n    return x", "FULLWIDTH COLON", "line 2, column 14"),
         ("def double(x):\n\u00a0   return x", "NO-BREAK SPACE", "line 2, column 1"),
         ("%time 1\n# “fine”\nt = '“fine”'\ndef double(x):\n    return x − 1", "MINUS SIGN", "line 5, column 14"),
     ],

@@ -14,7 +14,7 @@ __all__ = ["digest"]
 
 
 def digest(plan: Plan, *context: str) -> bytes:
-    """16 bytes that stand for the plan and the context that it runs in."""
+    """16 bytes that stand for the plan and the context that it runs in. TypeError for what can't be sent."""
     state = hashlib.blake2b(digest_size=16)
     for part in context:
         _text(state, part)
@@ -23,6 +23,8 @@ def digest(plan: Plan, *context: str) -> bytes:
 
 
 def _text(state: Any, text: str) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"the key {text!r} can't be sent: keys of a dict are text")
     data = text.encode("utf-8", "surrogatepass")
     state.update(b"s%d:" % len(data) + data)
 
@@ -40,7 +42,7 @@ def _feed(state: Any, value: Any) -> None:
     elif isinstance(value, Mapping):
         state.update(b"d%d:" % len(value))
         for key, item in value.items():
-            _feed(state, key)
+            _text(state, key)
             _feed(state, item)
     elif hasattr(value, "untyped_storage"):
         _tensor(state, value)
@@ -48,8 +50,10 @@ def _feed(state: Any, value: Any) -> None:
         _text(state, kind.__name__)
         for name in _fields(cast("Hashable", kind)):
             _feed(state, getattr(value, name))
-    else:  # nothing that may stand in a plan; the evaluator will say so
-        _text(state, f"{kind.__name__}={value!r}")
+    else:
+        raise TypeError(
+            f"a {kind.__name__} can't be sent: tensors, numbers, text, lists, tuples, dicts with text as keys"
+        )
 
 
 @cache

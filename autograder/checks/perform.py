@@ -20,8 +20,9 @@ from autograder.checks.desk import Blocked, Desk, Kernel, Pause, Record, Stop
 from autograder.checks.load import Check
 from autograder.checks.question import Question
 from autograder.checks.room import Room
+from autograder.errors import Interrupted
 
-__all__ = ["Fixtures", "Take", "perform"]
+__all__ = ["CHECK_SECONDS", "Fixtures", "Take", "perform", "short_trace"]
 
 #: Seconds for the code of one check, references included, the student's calls not.
 CHECK_SECONDS = 120.0
@@ -74,9 +75,11 @@ class _caught:  # noqa: N801  (reads like a function)
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> bool:
+        if isinstance(error, Interrupted):
+            return False
         if error is not None and not (self.only_if_done and self.take.ending != "done"):
             self.take.ending, self.take.error = _ending(error), error
-            self.take.trace = _short(error) if self.take.ending in ("fault", "asserted") else ""
+            self.take.trace = short_trace(error) if self.take.ending in ("fault", "asserted") else ""
         return True
 
 
@@ -86,7 +89,7 @@ def _ending(error: BaseException) -> str:
     return found or ("asserted" if isinstance(error, AssertionError) else "fault")
 
 
-def _short(error: BaseException) -> str:
+def short_trace(error: BaseException) -> str:
     """Where the course's code failed, for staff: the last frames, not a thousand of them."""
     if isinstance(error, clock.Expired):
         return f"the check's own code did not end within {CHECK_SECONDS:g} s"
@@ -97,8 +100,10 @@ def _finish(take: Take, method: Callable[[], Any]) -> None:
     try:
         with clock.limit(CHECK_SECONDS):
             method()
+    except Interrupted:
+        raise
     except BaseException as error:
-        take.afterwards.append(_short(error))
+        take.afterwards.append(short_trace(error))
 
 
 def _forget(check: Check) -> None:
@@ -155,6 +160,8 @@ def _try(function: Callable[[], Any] | None) -> str | None:
     try:
         with clock.limit(CHECK_SECONDS):
             function()
+    except Interrupted:
+        raise
     except BaseException as error:
-        return _short(error)
+        return short_trace(error)
     return None

@@ -13,15 +13,16 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
+from autograder.checks import clock
 from autograder.checks.desk import Mode, Record, Unmet
 from autograder.checks.diagnose import Case, Diagnosis, cases, diagnose
 from autograder.checks.follow import Follower
 from autograder.checks.judge import BrokenCheck, Finding, Judge
 from autograder.checks.line import Line
 from autograder.checks.load import Check, Checks, exact
-from autograder.checks.perform import Fixtures, Take, perform
+from autograder.checks.perform import CHECK_SECONDS, Fixtures, Take, perform, short_trace
 from autograder.checks.room import Room, root, typed_id
-from autograder.errors import GraderFault
+from autograder.errors import GradingError
 from autograder.model import (
     CheckSpec,
     LeaderboardRow,
@@ -132,7 +133,7 @@ class Examination:
             takes = self._takes(declared)
             judged = [self._judged(take) for take in takes.values() if isinstance(take, Take)]
             self._explain(id, judged)
-        except GraderFault as error:
+        except GradingError as error:
             return [fault(check.spec, str(error)) for check in declared]
         self.judged.update({j.spec.number: j for j in judged})
         self._take_down(judged)
@@ -162,7 +163,8 @@ class Examination:
     def _judged(self, take: Take) -> Judged:
         judged = Judged(take)
         try:
-            found = self._findings(take)
+            with clock.limit(CHECK_SECONDS):
+                found = self._findings(take)
             judged.finding = found[0][1] if found else self._ended(take)
             if judged.finding is not None:
                 judged.finding = _with_cases(judged.finding, [r.case for r, _ in found], take)
@@ -174,6 +176,10 @@ class Examination:
                 judged.finding = _partial(take, judged.partly)
         except BrokenCheck as error:
             judged.ours, judged.finding = str(error), None
+        except clock.Expired:
+            judged.ours, judged.finding = f"the reference did not end within {CHECK_SECONDS:g} s", None
+        except Exception as error:
+            judged.ours, judged.finding = short_trace(error), None
         if judged.finding is not None or judged.ours is not None:
             self.follower.wrong.update(record.plan.function for record in take.desk.records)
         return judged
@@ -208,6 +214,19 @@ class Examination:
     # ── follow-through and diagnosis ──────────────────────────────────────────────────────────────────────────
     def _explain(self, question: str, judged: Sequence[Judged]) -> None:
         """Right on top of the student's own? A named mistake, plain? A named mistake on top?"""
+        try:
+            for group in self._unexplained(question, judged).values():
+                plain = diagnose(self.checks, question, [case for _, found in group for case in found])
+                for one, found in group:
+                    one.diagnosis = plain or self._named_on_top(question, one, found)
+        except Exception as error:  # a mistake's own code: the verdict stands, without a name
+            text = f"no diagnosis in question {question}: {short_trace(error)}"
+            self.notes.append(Note(text, question, staff_only=True, needs_human=True))
+
+    def _unexplained(
+        self, question: str, judged: Sequence[Judged]
+    ) -> dict[frozenset[str], list[tuple[Judged, list[Case]]]]:
+        """The failing checks that are not right on top of anything, by the functions that they are about."""
         groups: dict[frozenset[str], list[tuple[Judged, list[Case]]]] = {}
         for one in judged:
             found = cases(one.take.desk.records, one.take.desk.served) if one.failed else None
@@ -215,10 +234,7 @@ class Examination:
                 continue
             about = frozenset(case.record.plan.function for case in found)
             groups.setdefault(about, []).append((one, found))
-        for group in groups.values():
-            plain = diagnose(self.checks, question, [case for _, found in group for case in found])
-            for one, found in group:
-                one.diagnosis = plain or self._named_on_top(question, one, found)
+        return groups
 
     def _right_on_top(self, question: str, one: Judged, found: Sequence[Case]) -> bool:
         attempt = self.follower.attempt(self._instance(one), question, found)

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograder.checks import clock
+from autograder.errors import Interrupted
 from autograder.model import Definition, Reply, ReplyKind, Value
 from autograder.plan import Plan
 from autograder.probe.evaluate import NotDefined, StudentRaised, check, run
@@ -35,7 +36,7 @@ def answer(plan: Plan, namespace: Mapping[str, Any], serve: Serve | None = None)
     except NotDefined as missing:
         return Reply(ReplyKind.NOT_DEFINED, name=missing.name, step=missing.step)
     except StudentRaised as raised:
-        if isinstance(raised.exc, clock.Expired | KeyboardInterrupt | GiveUp):
+        if isinstance(raised.exc, clock.Expired | KeyboardInterrupt | GiveUp | Interrupted):
             raise raised.exc from None
         return _raised(raised)
     except Unsendable as refused:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import traceback
 from collections.abc import Callable
 from importlib.metadata import version
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -84,6 +85,10 @@ def obey(fd: int, zygote: Zygote) -> int:
     except GraderFault as error:
         stderr.print(f"[bold red]grader fault:[/] {_plain(error)}", soft_wrap=True, highlight=False)
         return 3
+    except Exception:
+        # Whatever nobody foresaw is a fault of ours too: say so, with all that helps to find it.
+        stderr.print(f"[bold red]grader fault:[/] {_plain_text(traceback.format_exc())}", soft_wrap=True)
+        return 3
 
 
 def _serve(stream: IO[bytes], zygote: Zygote) -> int:
@@ -95,6 +100,10 @@ def _serve(stream: IO[bytes], zygote: Zygote) -> int:
 
 
 def _plain(error: Exception) -> str:
+    return _plain_text(str(error))
+
+
+def _plain_text(text: str) -> str:
     from rich.markup import escape
 
-    return escape(str(error))
+    return escape(text)

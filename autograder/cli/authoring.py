@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from autograder.cli.console import stderr, stdout
 
 if TYPE_CHECKING:
     from autograder.sandbox import Zygote
+    from autograder.validate import Row, Validation
 
 __all__ = ["COMMANDS", "ORDERS"]
 
@@ -48,6 +53,76 @@ def release(
         stdout.print(f"{released.notebook}: in step with the reference", soft_wrap=True)
 
 
+def validate(
+    assignment: AssignmentArgument,
+    course: CourseOption = None,
+    question: Annotated[str | None, typer.Option("--question", help="Only this question, e.g. 3.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many seeds the sweep draws inputs from.")] = 5,
+    sandbox: Annotated[bool, typer.Option(help="Also grade each variant once as a notebook.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
+) -> None:
+    """Grade the grader: the reference, each mistake and pair, each alternative, generated mutants."""
+    from autograder.assignment import find_course
+    from autograder.worker import exec_grader
+
+    root = find_course(Path.cwd(), course)
+    values = {"course": str(root), "assignment": assignment, "question": question, "seeds": seeds}
+    exec_grader({"command": "validate", **values, "sandbox": sandbox, "as_json": as_json})
+
+
+def _obey_validate(orders: dict[str, Any], zygote: Zygote) -> int:
+    from autograder.pipeline import open_course, variant_grader
+    from autograder.validate import validate as put_to_test
+
+    course = open_course(Path(orders["course"]), orders["assignment"])
+    draws = [None, *range(1, orders["seeds"])]
+    with tempfile.TemporaryDirectory(prefix="softmark-validate-") as folder, stderr.status("validating …"):
+        grader = variant_grader(course, zygote, Path(folder)) if orders["sandbox"] else None
+        found = put_to_test(
+            course.checks, secret=course.secret, seeds=draws, question=orders["question"], grade_variant=grader
+        )
+    if orders["as_json"]:
+        rows = [{name: getattr(row, name) for name in row.__dataclass_fields__} for row in found.rows]
+        stdout.print_json(json.dumps({"ok": found.ok, "seconds": found.seconds, "rows": rows}))
+    else:
+        _show(found, orders["assignment"])
+    return 0 if found.ok else 2
+
+
+def _show(found: Validation, assignment: str) -> None:
+    table = Table(title=f"{assignment}: the grader, graded", title_justify="left")
+    table.add_column("what was tried")
+    table.add_column("as it should", justify="right")
+    for kind in dict.fromkeys(row.kind for row in found.rows):
+        well, total = found.share(kind)
+        table.add_row(_KINDS.get(kind, kind), f"{well} of {total}")
+    stdout.print(table)
+    for row in found.rows:
+        if not row.ok or row.kind in ("survivor", "mutants"):
+            _show_row(row)
+    verdict = "[green]all as it should be[/]" if found.ok else f"[red]{len(found.failures)} to look at[/]"
+    stdout.print(f"{verdict} · {found.seconds:.1f} s")
+
+
+def _show_row(row: Row) -> None:
+    place = f"Q{row.question} " if row.question else ""
+    seed = f" (seed {row.seed})" if row.seed is not None else ""
+    advice = f" → look at check {', '.join(row.checks)}" if row.checks else ""
+    text = f"{place}{row.kind} {row.name}{seed}: {row.detail}{advice}"
+    stdout.print(Text(text, style="" if row.ok else "red"), soft_wrap=True)
+
+
+_KINDS = {
+    "reference": "the reference gets all points",
+    "empty": "an empty notebook gets none",
+    "mistake": "a mistake is noticed, named, and loses what it should",
+    "pair": "a pair of mistakes is named",
+    "alternative": "another right way loses nothing",
+    "mutants": "generated mutants lose points (95 % at least)",
+    "survivor": "mutants that keep all points: is each the same function?",
+}
+
+
 def new(
     name: Annotated[str, typer.Argument(help="Name of the new assignment, e.g. my_topic.")], course: CourseOption = None
 ) -> None:
@@ -60,5 +135,5 @@ def new(
     stdout.print(f"next: softmark release {name} && softmark validate {name}")
 
 
-COMMANDS: tuple[Callable[..., None], ...] = (release, new)
-ORDERS: dict[str, Callable[[dict[str, Any], Zygote], int]] = {}
+COMMANDS: tuple[Callable[..., None], ...] = (validate, release, new)
+ORDERS: dict[str, Callable[[dict[str, Any], Zygote], int]] = {"validate": _obey_validate}

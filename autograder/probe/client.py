@@ -73,6 +73,8 @@ class _Batch:
     replies: list[Reply] = field(default_factory=list)
     calls: Counter[str] = field(default_factory=Counter)  # of the plan that runs now
     started: float = 0.0
+    frame: int = 0  # bytes of the last frame
+    kept: int = 0  # bytes of all replies so far; questions to served callables are not kept
 
     @property
     def deadline(self) -> float:
@@ -121,6 +123,7 @@ class ProbeClient:
     ) -> list[Reply]:
         """One reply a plan, as `Session.call` documents; the one that ended a batch has a step, later ones None.
 
+        All replies together may hold `Limits.reply_bytes`; those after it are TOO_BIG.
         convert: the student's numpy arrays and scalars, OrderedDict, defaultdict and Counter count as plain.
         Raises CourseError for a plan that can't be right, GraderFault when a served callable raises.
         """
@@ -207,7 +210,12 @@ class ProbeClient:
     def _on_reply(self, batch: _Batch, frame: dict[str, Any]) -> None:
         plan = batch.plans[len(batch.replies)]
         seconds, calls = time.monotonic() - batch.started, dict(batch.calls)
-        batch.replies.append(_reply(frame, plan, seconds, calls))
+        reply = _reply(frame, plan, seconds, calls)
+        batch.kept += batch.frame
+        if batch.kept > self._caps.frame_bytes:  # twenty replies must not hold twenty times the cap
+            message = f"the answers of one batch are larger than {self._caps.frame_bytes} bytes together"
+            reply = Reply(ReplyKind.TOO_BIG, message=message, step=0, calls=calls, seconds=seconds)
+        batch.replies.append(reply)
         batch.next_plan()
 
     def _on_end(self, batch: _Batch, frame: dict[str, Any]) -> None:
@@ -284,6 +292,7 @@ class ProbeClient:
     def _receive(self, batch: _Batch) -> dict[str, Any]:
         """The next frame: a dict with a "t"."""
         text, data = wire.lengths(self._read(wire.PREFIX_BYTES, batch), self._caps)
+        batch.frame = text + data
         message = wire.decode_parts(self._read(text, batch), self._read(data, batch), self._caps)
         if type(message) is not dict or type(message.get("t")) is not str:
             raise ProtocolError("a frame that is no message")

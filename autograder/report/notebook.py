@@ -97,7 +97,7 @@ def _cell(v4: Any, cell: Any, longest_markdown: int) -> Any:
     if cell.get("cell_type") == "markdown" and len(source) <= longest_markdown:
         return v4.new_markdown_cell(source)
     if cell.get("cell_type") != "code":
-        return v4.new_markdown_cell("```text\n" + source.replace("```", "ʼʼʼ") + "\n```")
+        return v4.new_raw_cell(element("pre", escape(source)))  # the template gives raw cells to `_fragment`
     outputs = [out for output in cell.get("outputs", ())[:_MOST_OUTPUTS] for out in _outputs(v4, output)]
     if (more := len(cell.get("outputs", ())) - _MOST_OUTPUTS) > 0:
         outputs.append(v4.new_output("stream", text=f"… {more} more outputs are not shown …"))

@@ -158,8 +158,8 @@ def _lead_of_a_wrong_result(outcome: Outcome, rows: Rows) -> str:
 def _diagnosed(outcome: Outcome) -> str:
     if not outcome.mistakes:
         return ""
-    these = "this mistake" if len(outcome.mistakes) == 1 else "these mistakes together"
-    return f"It is what {these} would give."
+    these = "This mistake gives" if len(outcome.mistakes) == 1 else "These mistakes together give"
+    return f"{these} exactly this result."
 
 
 def _is_partly(outcome: Outcome) -> bool:

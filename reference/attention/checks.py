@@ -144,7 +144,7 @@ def one_key(draw: Draw) -> Arguments:
 
 def sharp_query(draw: Draw) -> Arguments:
     """Scores so large that exp overflows; all weight goes to few keys."""
-    return draw.normal(9, scale=300.0), draw.normal(6, 9), draw.normal(6, 4)
+    return draw.normal(9, scale=3000.0), draw.normal(6, 9), draw.normal(6, 4)
 
 
 def narrow_query(draw: Draw) -> Arguments:

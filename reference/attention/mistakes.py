@@ -750,7 +750,11 @@ STATS = [
     ),
 ]
 
-UNFOLD = "return torch.nn.functional.pad(x, padding).unfold(0, len(back), 1)"
+KEYS = "torch.arange(T)[:, None] + torch.arange(1 - w, 1)"
+EXISTS = "exists = key >= 0"
+UNFOLD = "return torch.nn.functional.pad(x, (0, 0, w - 1, 0)).unfold(0, w, 1)"
+PICK = "return x[key.clamp(0, T - 1)].transpose(1, 2)"
+BLOCK = "torch.arange(T)[:, None] // w * w + torch.arange(w)"
 WINDOW = [
     Axis(
         "window-keys",
@@ -759,69 +763,65 @@ WINDOW = [
         mistakes=[
             Mistake(
                 "one-more",
-                replace="torch.arange(1 - w, 1)",
-                by="torch.arange(-w, 1)",
+                edits=[(KEYS, "torch.arange(T)[:, None] + torch.arange(-w, 1)"), (UNFOLD, PICK)],
                 keeps=0.6,
                 hint="w keys, the query's own included.",
             ),
             Mistake(
                 "one-less",
-                replace="exists = (key >= 0) & (key < T)",
-                by="exists = (key >= 0) & (back > -w + 1)",
+                replace=EXISTS,
+                by="exists = (key >= 0) & (torch.arange(w) > 0)",
                 keeps=0.6,
                 hint="w keys, the query's own included.",
             ),
             Mistake(
                 "half-window",
-                replace="exists = (key >= 0) & (key < T)",
-                by="exists = (key >= 0) & (back > -(w // 2))",
+                replace=EXISTS,
+                by="exists = (key >= 0) & (torch.arange(w) >= w - w // 2)",
                 keeps=0.6,
                 hint="The window has w keys, not half of it.",
             ),
             Mistake(
                 "both-sides",
-                replace="torch.arange(1 - w, 1)",
-                by="torch.arange(1 - w, w)",
+                edits=[
+                    (KEYS, "torch.arange(T)[:, None] + torch.arange(1 - w, w)"),
+                    (EXISTS, "exists = (key >= 0) & (key < T)"),
+                    (UNFOLD, PICK),
+                ],
                 keeps=0.5,
                 hint="Look back only.",
             ),
             Mistake(
-                "forward", replace="torch.arange(1 - w, 1)", by="torch.arange(w)", keeps=0.4, hint="Look back only."
+                "forward",
+                edits=[
+                    (KEYS, "torch.arange(T)[:, None] + torch.arange(w)"),
+                    (EXISTS, "exists = key < T"),
+                    (UNFOLD, PICK),
+                ],
+                keeps=0.4,
+                hint="Look back only.",
             ),
             Mistake(
                 "wraps",
-                edits=[
-                    ("exists = (key >= 0) & (key < T)", "exists = torch.ones_like(key, dtype=torch.bool)"),
-                    (UNFOLD, "return x[key].transpose(1, 2)"),
-                ],
+                edits=[(EXISTS, "exists = key > -math.inf"), (UNFOLD, "return x[key].transpose(1, 2)")],
                 keeps=0.5,
                 hint="Negative indices reach the end of the text; keys before the start don't exist.",
             ),
             Mistake(
                 "wraps-around",
-                edits=[
-                    ("exists = (key >= 0) & (key < T)", "exists = torch.ones_like(key, dtype=torch.bool)"),
-                    (UNFOLD, "return x[key % T].transpose(1, 2)"),
-                ],
+                edits=[(EXISTS, "exists = key > -math.inf"), (UNFOLD, "return x[key % T].transpose(1, 2)")],
                 keeps=0.5,
                 hint="The text is no circle; keys before the start don't exist.",
             ),
             Mistake(
                 "blocks",
-                edits=[
-                    ("torch.arange(T)[:, None] + back", "torch.arange(T)[:, None] // w * w + torch.arange(w)"),
-                    (UNFOLD, "return x[key.clamp(0, T - 1)].transpose(1, 2)"),
-                ],
+                edits=[(KEYS, BLOCK), (EXISTS, "exists = key < T"), (UNFOLD, PICK)],
                 keeps=0.4,
                 hint="The window slides with the query; it does not jump from block to block.",
             ),
             Mistake(
                 "blocks-looking-back",
-                edits=[
-                    ("torch.arange(T)[:, None] + back", "torch.arange(T)[:, None] // w * w + torch.arange(w)"),
-                    ("(key < T)", "(key <= torch.arange(T)[:, None])"),
-                    (UNFOLD, "return x[key.clamp(0, T - 1)].transpose(1, 2)"),
-                ],
+                edits=[(KEYS, BLOCK), (EXISTS, "exists = key <= torch.arange(T)[:, None]"), (UNFOLD, PICK)],
                 keeps=0.4,
                 hint="The window slides with the query; it does not start again in each block.",
             ),
@@ -853,6 +853,11 @@ WINDOW = [
 ]
 
 EQUAL = [
+    Same(
+        ("float-mask", "reference"),
+        reason="The values are equal; only the dtype differs, and the check of the contract sees that.",
+        question="4",
+    ),
     *(
         Same(
             (f"no-keepdim+{other}", f"no-keepdim-in-the-sum+{other}"),
@@ -869,6 +874,10 @@ EQUAL = [
 ]
 
 MISTAKES = [*SOFTMAX, *ONE_QUERY, *ATTENTION, *CAUSAL, *SWAP, *MULTI_HEAD, *STATS, *WINDOW, *EQUAL]
+
+
+#: Generated mutants of the reference that a person judged to be the same function.
+EQUIVALENT = {"softmax:11: 1.0 → 2.0": "Where the sum is 0, all exponentials are 0, and 0/1 = 0/2."}
 
 
 # ── whole functions: they use T × T scores, so they refuse what would not fit into memory ───────────────────────────

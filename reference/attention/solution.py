@@ -466,13 +466,11 @@ def sliding_window(Q: Tensor, K: Tensor, V: Tensor, w: int, *, softmax: Callable
     Q, K: (T, d), V: (T, dv) → (T, dv). Source: Beltagy, Peters, Cohan 2020, Longformer, section 3.1, one-sided.
     """
     T, d = Q.shape
-    back = torch.arange(1 - w, 1)  # the offsets of the keys that a query sees
-    key = torch.arange(T)[:, None] + back  # (T, w)
-    exists = (key >= 0) & (key < T)
+    key = torch.arange(T)[:, None] + torch.arange(1 - w, 1)  # (T, w): query t sees t−w+1 … t
+    exists = key >= 0
 
     def window(x: Tensor) -> Tensor:  # (T, m) → (T, m, w), a view: no copy for each query
-        padding = (0, 0, -int(back[0]), max(0, int(back[-1])))
-        return torch.nn.functional.pad(x, padding).unfold(0, len(back), 1)
+        return torch.nn.functional.pad(x, (0, 0, w - 1, 0)).unfold(0, w, 1)
 
     scores = torch.einsum("td,tdw->tw", Q, window(K)) / math.sqrt(d)
     weights = softmax(scores.masked_fill(~exists, -math.inf), dim=1)

@@ -121,8 +121,8 @@ def course(tmp_path: Path) -> Callable[..., TinyCourse]:
             (tmp_path / name).write_text(text, encoding="utf-8")
         named = functions or {"1": ("double",), "2": ("shift",)}
         questions = tuple(
-            QuestionSpec(id, f"Q{id}", Fraction(str(value)), named.get(id, ()))
-            for id, value in (points or {"1": 2}).items()
+            QuestionSpec(key, f"Q{key}", Fraction(str(value)), named.get(key, ()))
+            for key, value in (points or {"1": 2}).items()
         )
         total = sum((question.points for question in questions), Fraction(0))
         assignment = Assignment("tiny", "Tiny", "1", total, questions, tmp_path, tmp_path, "tiny.ipynb", limits=limits)

@@ -41,13 +41,11 @@ class A(Question):
 '''
 
 
-def second(*body: str, decorator: str = "@weight(1)", signature: str = "self", extra: str = "") -> str:
+def second(*body: str, decorator: str = "@weight(1)", signature: str = "self") -> str:
     """A second check, worth one point, with this body."""
     lines = "".join(f"        {line}\n" for line in body)
-    return (
-        FIRST
-        + f'{extra}\n    @number("1.2")\n    {decorator}\n    def test_situation({signature}):\n        """The claim."""\n{lines}'
-    )
+    head = f'    @number("1.2")\n    {decorator}\n    def test_situation({signature}):\n        """The claim."""\n'
+    return FIRST + head + lines
 
 
 ASKS = second('self.agree("double", torch.arange(4.0))')

@@ -504,3 +504,14 @@ def test_a_reply_above_the_submissions_own_cap_is_refused(hostile: Hostile) -> N
         limits=Limits(reply_bytes=50_000)
     )
     assert probe.call([call("f")], seconds=2)[0].kind is ReplyKind.PROTOCOL
+
+
+def test_the_replies_of_a_batch_share_one_cap(kernel: Start) -> None:
+    """Many large answers can't fill the grader's memory: the later ones are TOO_BIG, and the kernel goes on."""
+    probe = kernel("import torch\ndef f(n): return torch.zeros(n, dtype=torch.uint8)").client(
+        limits=Limits(reply_bytes=100_000)
+    )
+    replies = probe.call([call("f", 40_000)] * 4, seconds=5)
+    assert [reply.kind for reply in replies] == [ReplyKind.VALUE] * 2 + [ReplyKind.TOO_BIG] * 2
+    assert probe.call([call("f", 40_000)], seconds=5)[0].kind is ReplyKind.VALUE
+    assert probe.call([call("f", 200_000)], seconds=5)[0].kind is ReplyKind.TOO_BIG

@@ -96,7 +96,7 @@ def test_sentences_of_a_check_stand_in_the_place_of_ours():
     outcome = replace(MESSAGES["wrong-hidden"], explanation=(("", "The loss grew."), ("called", "train(data)")))
     assert explain(outcome) == ("The loss grew.", [("called", "train(data)")])
     named = replace(MESSAGES["named-mistake"], explanation=(("", "The values differ."),))
-    assert explain(named)[0] == "The values differ. It is what this mistake would give."
+    assert explain(named)[0] == "The values differ. This mistake gives exactly this result."
     blocked = replace(MESSAGES["not-defined"], explanation=(("", "`attention` has no answer yet: write it."),))
     assert explain(blocked) == ("Not tried. `attention` has no answer yet: write it.", [])
     on_top = replace(MESSAGES["right-on-top"], explanation=(("", "Q3 is right on top of your own `softmax`."),))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import itertools
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
@@ -12,9 +16,14 @@ import pytest
 import torch
 
 from autograder.assignment import load_assignment
-from autograder.checks import Checks, LocalSession, load_checks, run_checks
+from autograder.checks import Checks, Examination, LocalSession, load_checks
 from autograder.checks.mistakes import Hypothesis
+from autograder.checks.perform import perform
+from autograder.checks.room import Room
 from autograder.model import Isolation, Level, Outcome, Run, Verdict
+from autograder.seeds import Draw
+from autograder.solution import read_solution
+from autograder.validate import validate
 
 COURSE = Path(__file__).parents[3]
 SECRET = b"test-only: attention"
@@ -34,11 +43,12 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def grade(namespace: Mapping[str, Any], secret: bytes = SECRET, student: str | None = STUDENT) -> Outcomes:
-    """Grade a namespace as if a notebook had defined it."""
+def grade(namespace: Mapping[str, Any], *questions: str, secret: bytes = SECRET) -> Outcomes:
+    """Grade a namespace as if a notebook had defined it; all questions, or only these."""
     run = Run((), None, Isolation(Level.C, ()))
-    result = run_checks(checks(), LocalSession(namespace), run, secret=secret, student_id=student)
-    return {outcome.spec.number: outcome for outcome in result.outcomes}
+    examination = Examination(checks(), LocalSession(namespace), run, secret=secret, student_id=STUDENT)
+    asked = questions or tuple(question.id for question in checks().assignment.questions)
+    return {o.spec.number: o for question in asked for o in examination.question(question)}
 
 
 def earned(outcomes: Outcomes, question: str | None = None) -> Fraction:
@@ -81,7 +91,8 @@ def owner(number: str) -> str:
 
 
 def assert_loses_what_it_should(hypothesis: Hypothesis, outcomes: Outcomes) -> None:
-    """Failing checks of its function keep exactly `keeps`, under its name; later questions lose if it says so."""
+    """Failing checks of its function keep exactly `keeps`, under its name; what else fails, it declares."""
+    failed = 0
     for outcome in outcomes.values():
         if owner(outcome.spec.number) not in hypothesis.functions:
             right = outcome.earned == outcome.spec.points
@@ -90,14 +101,15 @@ def assert_loses_what_it_should(hypothesis: Hypothesis, outcomes: Outcomes) -> N
             assert outcome.verdict is Verdict.FAILED, describe(outcomes)
             assert outcome.mistakes == hypothesis.names, describe(outcomes)
             assert outcome.earned == hypothesis.keeps * outcome.spec.points
-    assert earned(outcomes) < 100
+            failed += 1
+    assert failed
 
 
 # ── right and empty ─────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("secret", [b"test-only: %d" % n for n in range(5)])
 def test_the_reference_gets_all_points_on_five_secrets(secret: bytes) -> None:
     """100 of 100, whatever the draws."""
-    outcomes = grade(checks().source.namespace(), secret)
+    outcomes = grade(checks().source.namespace(), secret=secret)
     assert earned(outcomes) == 100, describe(outcomes)
 
 
@@ -153,15 +165,33 @@ def test_there_are_enough_mistakes_and_alternatives() -> None:
 
 @pytest.mark.parametrize("hypothesis", singles(), ids=lambda h: h.key)
 def test_each_mistake_loses_what_it_should_and_is_named(hypothesis: Hypothesis) -> None:
-    """One mistake in an otherwise right notebook: failing checks lose exactly 1 − keeps, and nothing else does."""
-    assert_loses_what_it_should(hypothesis, grade(variant(hypothesis)))
+    """Failing checks of its question lose exactly 1 − keeps, and say its name."""
+    assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), hypothesis.question))
+
+
+@pytest.mark.parametrize(
+    "name", ["1:base-two", "1:eps", "1:overflows", "3:not-scaled", "3:mask-inverted", "4:sees-next"]
+)
+def test_a_mistake_costs_its_points_once(name: str) -> None:
+    """Later questions are right on top of a student's own wrong function, and lose nothing."""
+    hypothesis = next(h for h in singles() if h.key == name)
+    outcomes = grade(variant(hypothesis))
+    assert_loses_what_it_should(hypothesis, outcomes)
+    assert any(o.on_top_of for o in outcomes.values())
+
+
+def test_an_empty_helper_earns_nothing_on_top() -> None:
+    """On top of a softmax that returns zeros everything looks right, so Q2, Q3 and Q8 get no credit for it."""
+    space = checks().source.namespace({"softmax": "def softmax(s, dim):\n    return torch.zeros_like(s)\n"})
+    outcomes = grade(space, "1", "2", "3", "8")
+    assert earned(outcomes, "2") <= 2, describe(outcomes)
+    assert earned(outcomes, "3") <= 3, describe(outcomes)
 
 
 @pytest.mark.parametrize("hypothesis", pairs("6"), ids=lambda h: h.name)
 def test_pairs_of_heads_mistakes_are_named(hypothesis: Hypothesis) -> None:
     """All 81 pairs of choices of multi_head are told apart, and the losses add."""
-    outcomes = grade(variant(hypothesis))
-    assert_loses_what_it_should(hypothesis, outcomes)
+    assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), "6"))
 
 
 # ── alternatives ────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -169,6 +199,79 @@ def test_pairs_of_heads_mistakes_are_named(hypothesis: Hypothesis) -> None:
 def test_other_right_ways_lose_nothing(alternative: Any) -> None:
     """Loops, einsum, library functions: all points, but for what an alternative declares to forfeit."""
     change = checks().alternative_change(alternative)
-    outcomes = grade(checks().source.namespace(change))
+    outcomes = grade(checks().source.namespace(change), alternative.question)
     lost = {number for number, o in outcomes.items() if o.earned != o.spec.points}
     assert lost == set(alternative.forfeits), describe(outcomes)
+
+
+# ── draws ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_all_1536_combinations_of_heads_choices_differ() -> None:
+    """On the drawn shapes every combination of the seven choices of multi_head gives another output."""
+    axes: dict[str | None, list[Hypothesis]] = {}
+    for hypothesis in singles():
+        if hypothesis.question == "6":
+            axes.setdefault(hypothesis.axis, []).append(hypothesis)
+    assert [len(values) for values in axes.values()] == [3, 2, 3, 1, 3, 1, 1]
+    module = checks().checks[0].function.__globals__
+    arguments = module["usual_heads"](Draw(7))[0]
+    source, outputs = checks().source, []
+    for combination in itertools.product(*([None, *values] for values in axes.values())):
+        spans = tuple(span for hypothesis in combination if hypothesis for span in hypothesis.spans)
+        space = dict(checks().oracle.reference)
+        exec(source.edited(spans).get("multi_head", source.definition("multi_head")), space)
+        outputs.append(space["multi_head"](*arguments))
+    assert len(outputs) == 1536
+    flat = torch.stack(outputs).flatten(1)
+    distances = torch.cdist(flat, flat, p=math.inf) + 9 * torch.eye(len(flat), dtype=flat.dtype)
+    assert distances.min() > 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", [question.id for question in checks().assignment.questions])
+def test_the_whole_catalogue_on_other_seeds(question: str) -> None:
+    """Singles, pairs, alternatives and mutants of a question, on the course's draws and three other seeds."""
+    result = validate(checks(), secret=SECRET, seeds=(None, 1, 2, 3), question=question)
+    assert result.ok, "\n".join(str(row) for row in result.failures)
+
+
+# ── one source ──────────────────────────────────────────────────────────────────────────────────────────────────────
+def test_public_checks_of_the_notebook_use_the_graders_inputs() -> None:
+    """The notebook's public checks call each function with exactly the inputs of the grader's public checks."""
+    graded = [record for check in checks().checks if check.spec.public for record in recorded(check)]
+    pasted = pasted_calls()
+    assert {record.plan.function for record in graded} == {name for name, _ in pasted}
+    for record in graded:
+        step = record.plan.steps[0]
+        assert any(name == step.function and same(arguments, step.args) for name, arguments in pasted), step.function
+
+
+def recorded(check: Any) -> list[Any]:
+    room = Room(checks(), SECRET, STUDENT)
+    return perform(check, room).desk.records
+
+
+def pasted_calls() -> list[tuple[str, tuple[Any, ...]]]:
+    """Run the public cells of solution.py over functions that note how they are called."""
+    cells = [cell for cell in read_solution(COURSE / "reference/attention/solution.py") if cell.role == "public-check"]
+    assert len(cells) == 8
+    space, calls = dict(checks().oracle.reference), []
+    for question in checks().assignment.questions[:8]:
+        for name in question.functions:
+
+            def noting(*args: Any, name: str = name, inner: Any = space[name]) -> Any:
+                calls.append((name, args))
+                return inner(*args)
+
+            space[name] = noting
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        for cell in cells:
+            exec(cell.source, space)
+    assert said.getvalue().count("passes") == 8
+    return calls
+
+
+def same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    return len(a) == len(b) and all(
+        torch.equal(x, y) if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) else x == y
+        for x, y in zip(a, b, strict=True)
+    )
