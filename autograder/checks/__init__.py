@@ -5,6 +5,7 @@ The pipeline uses `load_checks` and `run_checks`.
 """
 
 from autograder.checks.decorators import leaderboard, number, partial_credit, public, tags, visibility, weight
+from autograder.checks.explain import Explanation, explain_check
 from autograder.checks.load import Check, Checks, load_checks, sibling
 from autograder.checks.mistakes import Alternative, Axis, Mistake, Same, alternative, mistake, planned
 from autograder.checks.question import Question
@@ -17,12 +18,14 @@ __all__ = [
     "Check",
     "Checks",
     "Examination",
+    "Explanation",
     "LocalSession",
     "Mistake",
     "Question",
     "Result",
     "Same",
     "alternative",
+    "explain_check",
     "leaderboard",
     "load_checks",
     "mistake",

@@ -193,7 +193,7 @@ def _plain_plan(plan: Plan) -> Plan:
     from autograder.plan import Build, Call
 
     steps = [
-        replace(step, args=plain(step.args, convert=True), kwargs=plain(dict(step.kwargs), convert=True))
+        replace(step, args=plain(step.args), kwargs=plain(dict(step.kwargs)))
         if isinstance(step, Build | Call) and _only_values((step.args, step.kwargs))
         else step
         for step in plan.steps

@@ -32,7 +32,7 @@ def answer(plan: Plan, namespace: Mapping[str, Any], serve: Serve | None = None)
     counts = dict.fromkeys(serve, 0)
     check(plan, serve)
     try:
-        result = run(plan, namespace, _counted(serve, counts), snapshot=lambda value: plain(value, convert=True))
+        result = run(plan, namespace, _counted(serve, counts), snapshot=plain)
     except NotDefined as missing:
         return Reply(ReplyKind.NOT_DEFINED, name=missing.name, step=missing.step)
     except StudentRaised as raised:

@@ -119,7 +119,7 @@ class LiveNotebook:
             ending = Ending(CellStatus.NOT_RUN, 0.0)
         else:
             seconds = min(self._limits.cell_seconds, max(self.seconds_left, 0.01))
-            ending = pump.execute(cell.source, seconds=seconds, outputs=outputs)
+            ending = pump.execute(cell.source, seconds=seconds, outputs=outputs, cell_id=cell.get("id"))
         if ending.fatal and ending.status is not CellStatus.NOT_RUN:
             self._drop()
         elif ending.status in (CellStatus.OK, CellStatus.ERROR):
@@ -190,9 +190,9 @@ class LiveNotebook:
             if self._pump is None or self.seconds_left <= 0:
                 self._drop()
                 return
-            source = self._notebook.cells[index].source
+            cell = self._notebook.cells[index]
             seconds = min(self._limits.cell_seconds, max(self.seconds_left, 0.01))
-            ending = self._pump.execute(source, seconds=seconds, outputs=Outputs(0))
+            ending = self._pump.execute(cell.source, seconds=seconds, outputs=Outputs(0), cell_id=cell.get("id"))
             if ending.status not in (CellStatus.OK, CellStatus.ERROR):
                 self._mark_broken(index, ending.status)
                 self._drop()

@@ -136,10 +136,13 @@ class Pump:
         return False
 
     # ── one cell ──────────────────────────────────────────────────────────────────────────────────────────────
-    def execute(self, code: str, *, seconds: float, outputs: Outputs) -> Ending:
-        """Run one cell's code; returns at the latest after `seconds` plus the grace period."""
+    def execute(self, code: str, *, seconds: float, outputs: Outputs, cell_id: str | None = None) -> Ending:
+        """Run one cell's code; returns at the latest after `seconds` plus the grace period.
+
+        cell_id: travels with the code, so that the probe can say in which cell a function was defined.
+        """
         started = time.monotonic()
-        cell = _Cell(self._send_execute(code), outputs)
+        cell = _Cell(self._send_execute(code, cell_id), outputs)
         status = self._until_end(cell, started + seconds)
         usable = status in _USABLE
         if status is CellStatus.TIME:
@@ -227,7 +230,7 @@ class Pump:
             cell.outputs.take(kind, content)
 
     # ── the wire ──────────────────────────────────────────────────────────────────────────────────────────────
-    def _send_execute(self, code: str) -> str:
+    def _send_execute(self, code: str, cell_id: str | None) -> str:
         self._counter += 1
         # Unpredictable to nobody but other users: the kernel holds the key, so a parent id proves nothing more.
         msg_id = f"{self._session}_{self._counter}"
@@ -235,7 +238,8 @@ class Pump:
         header |= {"version": "5.3", "date": "2000-01-01T00:00:00Z"}
         content = {"code": code, "silent": False, "store_history": True, "user_expressions": {}}
         content |= {"allow_stdin": False, "stop_on_error": False}
-        parts = [json.dumps(part).encode() for part in (header, {}, {}, content)]
+        metadata = {} if cell_id is None else {"cellId": cell_id}
+        parts = [json.dumps(part).encode() for part in (header, {}, metadata, content)]
         self._shell.send_multipart([DELIMITER, self._sign(parts), *parts])
         return msg_id
 

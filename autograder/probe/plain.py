@@ -22,9 +22,9 @@ _SUBCLASSES = {("collections", "OrderedDict"), ("collections", "defaultdict"), (
 def plain(value: Any, caps: Caps = REPLY, *, convert: bool = False) -> Any:
     """A copy of `value` in the closed set: later changes of the original don't show.
 
-    Tensors are detached, brought to the CPU and made contiguous; a Parameter becomes a tensor, a torch.Size a tuple.
-    convert: also take numpy arrays (as tensors) and scalars (as int, float, bool, str), OrderedDict, defaultdict and
-    Counter (as dict). Raises Unsendable.
+    Tensors are detached, brought to the CPU and made contiguous; a Parameter becomes a tensor, a torch.Size a tuple,
+    a numpy scalar the number that it is; OrderedDict, defaultdict and Counter are dicts.
+    convert: also take numpy arrays, as tensors. Raises Unsendable.
     """
     return _Copier(caps, convert).copy(value)
 
@@ -78,15 +78,14 @@ class _Copier:
             return self.tensor(value)
         if kind is torch.Size:
             return tuple(int(size) for size in value)
-        if self.convert:
-            return self.converted(value, kind)
-        raise Unsendable("not-plain", _name(kind))
+        return self.relative(value, kind)
 
-    def converted(self, value: Any, kind: type) -> Any:
+    def relative(self, value: Any, kind: type) -> Any:
+        """Types that are plain in all but name."""
         import numpy as np
         import torch
 
-        if kind is np.ndarray:
+        if kind is np.ndarray and self.convert:
             if str(value.dtype) not in _DTYPE_NAMES:
                 raise Unsendable("not-plain", "numpy.ndarray of another dtype")
             self.pay(value.size, value.dtype.itemsize)

@@ -752,7 +752,14 @@ STATS = [
 
 KEYS = "torch.arange(T)[:, None] + torch.arange(1 - w, 1)"
 EXISTS = "exists = key >= 0"
-UNFOLD = "return torch.nn.functional.pad(x, (0, 0, w - 1, 0)).unfold(0, w, 1)"
+
+
+def view(back: str, ahead: str, size: str) -> str:
+    """Windows of `size` rows that begin `back` rows before the query, as a view."""
+    return f"return torch.nn.functional.pad(x, (0, 0, {back}, {ahead})).unfold(0, {size}, 1)"
+
+
+UNFOLD = view("w - 1", "0", "w")
 PICK = "return x[key.clamp(0, T - 1)].transpose(1, 2)"
 BLOCK = "torch.arange(T)[:, None] // w * w + torch.arange(w)"
 WINDOW = [
@@ -763,7 +770,7 @@ WINDOW = [
         mistakes=[
             Mistake(
                 "one-more",
-                edits=[(KEYS, "torch.arange(T)[:, None] + torch.arange(-w, 1)"), (UNFOLD, PICK)],
+                edits=[(KEYS, "torch.arange(T)[:, None] + torch.arange(-w, 1)"), (UNFOLD, view("w", "0", "w + 1"))],
                 keeps=0.6,
                 hint="w keys, the query's own included.",
             ),
@@ -786,7 +793,7 @@ WINDOW = [
                 edits=[
                     (KEYS, "torch.arange(T)[:, None] + torch.arange(1 - w, w)"),
                     (EXISTS, "exists = (key >= 0) & (key < T)"),
-                    (UNFOLD, PICK),
+                    (UNFOLD, view("w - 1", "w - 1", "2 * w - 1")),
                 ],
                 keeps=0.5,
                 hint="Look back only.",
@@ -796,7 +803,7 @@ WINDOW = [
                 edits=[
                     (KEYS, "torch.arange(T)[:, None] + torch.arange(w)"),
                     (EXISTS, "exists = key < T"),
-                    (UNFOLD, PICK),
+                    (UNFOLD, view("0", "w - 1", "w")),
                 ],
                 keeps=0.4,
                 hint="Look back only.",

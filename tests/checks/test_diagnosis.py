@@ -302,3 +302,75 @@ def test_an_edit_that_overlaps_itself_is_refused(tiny: Any) -> None:
     bad = Mistake("bad", question="1", function="scores", edits=[("raw / d", "d"), ("/ d**0.5", "")], keeps=0, hint="h")
     with pytest.raises(CourseError, match="overlap"):
         hypotheses([bad], tiny.checks.source, "mistakes.py")
+
+
+MODEL = """
+import torch
+from torch import nn
+
+def turn(x, k):
+    return x * k
+
+class Model(nn.Module):
+    def __init__(self, size, *, turn=turn):
+        super().__init__()
+        self.size, self.turn = size, turn
+    def forward(self, x):
+        return self.turn(x, self.size) + 1
+
+def twice(x, *, Model=Model):
+    model = Model(3)
+    return model(model(x))
+"""
+
+MODEL_CHECKS = '''
+from autograder.plan import Build, Call, Plan
+
+def plan(x, size=3):
+    return Plan((Build("m", "Model", (size,)), Call("y", "__call__", (x,), on="m")), "y", "Model")
+
+class A(Question):
+    question = "1"
+    @number("1.1")
+    @weight(1)
+    def test_turn(self):
+        """Turning multiplies."""
+        for (x,) in self.draws(vectors, times=2):
+            self.agree("turn", x, 5)
+
+class B(Question):
+    question = "2"
+    @number("2.1")
+    @weight(1)
+    def test_model(self):
+        """The model turns and adds one."""
+        for (x,) in self.draws(vectors, times=2):
+            self.agree_plan(plan(x))
+
+class C(Question):
+    question = "3"
+    @number("3.1")
+    @weight(1)
+    def test_twice(self):
+        """Twice through the model."""
+        for (x,) in self.draws(vectors, times=2):
+            self.agree("twice", x)
+
+    def own(self, name, run):
+        return lambda size: lambda x: run(plan(x, size))
+'''
+
+
+def test_follow_through_reaches_classes(course: Any) -> None:
+    """A class on top of the student's function, and a function on top of the student's class, by a plan."""
+    tiny = course(
+        MODEL_CHECKS,
+        solution=MODEL,
+        points={"1": 1, "2": 1, "3": 1},
+        functions={"1": ("turn",), "2": ("Model",), "3": ("twice",)},
+    )
+    outcomes = tiny.outcomes(
+        Scripted(tiny.checks.source.namespace({"turn": "def turn(x, k):\n    return x * k + x\n"}))
+    )
+    assert [outcome.earned for outcome in outcomes.values()] == [0, 1, 1]
+    assert [outcome.on_top_of for outcome in outcomes.values()] == [(), ("turn",), ("Model",)]

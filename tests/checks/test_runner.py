@@ -381,7 +381,8 @@ def test_secret_and_question_decide_the_draws(two: Any) -> None:
 
 def test_what_cannot_be_sent_is_a_fault_of_that_check_only(course: Any) -> None:
     """A set, or a dict with numbers as keys, among the arguments: the other checks are graded."""
-    other = TWO.split("class B", maxsplit=1)[0].replace('"1.1"', '"1.3"').replace('"1.2"', '"1.4"').replace("class A", "class C")
+    other = TWO.split("class B", maxsplit=1)[0].replace("class A", "class C")
+    other = other.replace('"1.1"', '"1.3"').replace('"1.2"', '"1.4"')
     for odd in ("{1, 2}", "{1: 2}", "Decimal(1)"):
         tiny = course(single(f"self.agree('double', {odd})") + other, points={"1": 4})
         outcomes = tiny.outcomes()
