@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import nbformat
 
@@ -15,14 +17,17 @@ from autograder.report.notebook import executed_html
 __all__ = ["write_pages", "write_results"]
 
 
-def write_results(report: Report, out: Path) -> None:
-    """results.json, valid by Gradescope's rules; called before any student code runs and after each question."""
-    gradescope.write_atomic(out / "results.json", gradescope.to_json(report))
+def write_results(report: Report, out: Path, previous: Mapping[str, Any] | None = None) -> None:
+    """results.json, valid by Gradescope's rules; called before any student code runs and after each question.
+
+    previous: `results` of the submission before this one, for "since your last submission".
+    """
+    gradescope.write_atomic(out / "results.json", gradescope.to_json(report, previous))
 
 
-def write_pages(graded: Graded, out: Path) -> None:
+def write_pages(graded: Graded, out: Path, previous: Mapping[str, Any] | None = None) -> None:
     """report.html, executed.ipynb and executed.html, for whoever grades locally."""
-    pages = {"report.html": report_html(graded.report)}
+    pages = {"report.html": report_html(graded.report, previous=previous)}
     if graded.notebook is not None:
         pages["executed.ipynb"] = nbformat.writes(graded.notebook, version=4) + "\n"
         pages["executed.html"] = executed_html(graded.notebook)

@@ -122,6 +122,7 @@ def serve(requests: IO[bytes], answers: socket.socket, zygote: Zygote) -> None:
 
 
 def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course], zygote: Zygote) -> Report:
+    from autograder.metadata import understand
     from autograder.model import Level
     from autograder.output import write_pages, write_results
     from autograder.pipeline import Watcher, grade, open_course
@@ -134,9 +135,11 @@ def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course],
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
 
+    previous = understand(dict(request.metadata)).previous
+
     def write(report: Report) -> None:
         if out is not None:
-            write_results(report, out)
+            write_results(report, out, previous)
 
     graded = grade(
         Path(request.submission),
@@ -150,5 +153,5 @@ def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course],
         watcher=Watcher(write=write),
     )
     if out is not None and request.pages:
-        write_pages(graded, out)
+        write_pages(graded, out, previous)
     return graded.report

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,7 @@ from autograder.checks.mutants import mutants
 from autograder.checks.room import differ
 from autograder.checks.runner import Examination
 from autograder.checks.session import LocalSession
-from autograder.model import Isolation, Level, Outcome, Reply, Run, Verdict
+from autograder.model import Isolation, Level, Outcome, Reply, ReplyKind, Run, Verdict
 
 __all__ = ["Row", "Validation", "Variant", "validate"]
 
@@ -450,11 +450,13 @@ class _Outputs:
         if index not in self._known:
             record, served = self.calls[index]
             oracle = self.checks.oracle
-            self._known[index] = (
+            reply = (
                 oracle.expected(record.plan, served, record.key)
                 if self.hypothesis is None
                 else oracle.under(self.hypothesis, record.plan, served, record.key)
             )
+            value = reply.kind is ReplyKind.VALUE
+            self._known[index] = replace(reply, value=record.seen(reply.value)) if value else reply
         return self._known[index]
 
     def equal(self, other: _Outputs) -> bool:

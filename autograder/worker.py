@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -73,12 +74,21 @@ def start_grader(ours: socket.socket, **popen: Any) -> subprocess.Popen[bytes]:
 
 def main() -> int:
     """The body of a grader process. Its order is a border: nothing hidden may be imported before the fork."""
-    from autograder.sandbox import Zygote, preload
+    from autograder.errors import Interrupted
+    from autograder.sandbox import Zygote, preload, sweep
+
+    def stop(number: int, frame: object) -> NoReturn:
+        raise Interrupted(signal.Signals(number).name)
 
     preload()
     zygote = Zygote.fork()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
     try:
+        sweep()  # what a grader that was killed left behind
         return _obey(zygote)
+    except Interrupted as interrupted:
+        return 128 + signal.Signals[str(interrupted)].value
     finally:
         zygote.close()
 

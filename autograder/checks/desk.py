@@ -57,7 +57,7 @@ class Record:
     """One call of a check, and what came back.
 
     expected: for GIVEN · errors: class names for REJECTS · case: the sub-test it belongs to · part, numbers: of a
-    hand calculation · most: served callable → (limit, the author's sentence).
+    hand calculation · most: served callable → (limit, the author's sentence) · through: what of a value is judged.
     """
 
     plan: Plan
@@ -69,6 +69,7 @@ class Record:
     part: str | None = None
     numbers: Any = None
     most: dict[str, tuple[int, str]] = field(default_factory=dict)
+    through: Callable[[Value], Value] | None = None
     reply: Reply | None = None
     _key: bytes | None = None
 
@@ -77,6 +78,10 @@ class Record:
         if self._key is None:
             self._key = digest(self.plan)
         return self._key
+
+    def seen(self, value: Value) -> Value:
+        """What is compared: the value, or what `through` makes of it."""
+        return value if self.through is None else self.through(value)
 
 
 class Kernel(Protocol):
@@ -123,9 +128,9 @@ class Desk:
             record.most[served.name] = (most, sentence)
         self._capped = len(self.records)
 
-    def fetch(self, plans: Sequence[Plan]) -> list[Value]:
+    def fetch(self, plans: Sequence[Plan], through: Callable[[Value], Value] | None = None) -> list[Value]:
         """The student's values for these plans, now. Stop when one of them is none."""
-        wanted = [Record(plan, Mode.FREE) for plan in plans]
+        wanted = [Record(plan, Mode.FREE, through=through) for plan in plans]
         for record in wanted:
             self.note(record)
         if any(record.reply is None for record in wanted):
@@ -136,7 +141,7 @@ class Desk:
         for record in wanted:
             if record.reply is None or record.reply.kind is not ReplyKind.VALUE:
                 raise Stop
-            values.append(record.reply.value)
+            values.append(record.seen(record.reply.value))
         return values
 
     def glance(self, plan: Plan) -> Reply | None:

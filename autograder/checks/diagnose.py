@@ -102,9 +102,10 @@ def matches(record: Record, would: Reply, given: Reply, strict: bool) -> bool:
         return False
     if any(_over(would, n, most) != _over(given, n, most) for n, (most, _) in record.most.items()):
         return False
-    if strict and contract(would.value, given.value) is not None:
+    one, other = record.seen(would.value), record.seen(given.value)
+    if strict and contract(one, other) is not None:
         return False
-    return compare(would.value, given.value, record.tolerance) is None
+    return compare(one, other, record.tolerance) is None
 
 
 def _over(reply: Reply, name: str, most: int) -> bool:

@@ -100,13 +100,14 @@ def _asked(checks: Checks, take: Take, record: Record) -> Asked:
         expected: Reply | None = Reply(ReplyKind.VALUE, record.expected)
     else:
         expected = checks.oracle.expected(record.plan, take.desk.served, record.key)
-    return Asked(called(record.plan), record.plan, given, expected, _distance(expected, given))
+    return Asked(called(record.plan), record.plan, given, expected, _distance(record, expected, given))
 
 
-def _distance(expected: Reply | None, given: Reply) -> float | None:
+def _distance(record: Record, expected: Reply | None, given: Reply) -> float | None:
     if expected is None or expected.kind is not ReplyKind.VALUE or given.kind is not ReplyKind.VALUE:
         return None
-    return distance(expected.value, given.value)
+    wanted = expected.value if record.mode == Mode.GIVEN else record.seen(expected.value)
+    return distance(wanted, record.seen(given.value))
 
 
 def _candidates(checks: Checks, take: Take) -> list[Candidate]:
@@ -123,7 +124,7 @@ def _candidates(checks: Checks, take: Take) -> list[Candidate]:
 def _candidate(checks: Checks, take: Take, records: Sequence[Record], hypothesis: Hypothesis) -> Candidate:
     would = [checks.oracle.under(hypothesis, r.plan, take.desk.served, r.key) for r in records]
     pairs = [(r, w, r.reply) for r, w in zip(records, would, strict=True) if r.reply is not None]
-    gaps = [_distance(w, given) for _, w, given in pairs]
+    gaps = [_distance(record, w, given) for record, w, given in pairs]
     farthest = max((math.inf if gap is None else gap for gap in gaps), default=math.inf)
     fits = bool(pairs) and all(matches(record, w, given, False) for record, w, given in pairs)
     return Candidate(hypothesis.name, hypothesis.keeps, farthest, fits)

@@ -86,11 +86,12 @@ class Judge:
             return _failed(Reason.WRONG, line) if reply.changed_inputs else None
         if record.part is not None and reply.value is None:
             return _blocked(Reason.NOT_ANSWERED, ("", f'Put your result into hand["{record.part}"].'))
-        expected = record.expected if record.mode == Mode.GIVEN else self.expected(record, served).value
+        expected = record.expected if record.mode == Mode.GIVEN else record.seen(self.expected(record, served).value)
+        given = record.seen(reply.value)
         if record.mode == Mode.CONTRACT:
-            found = contract(expected, reply.value)
+            found = contract(expected, given)
         else:
-            found = compare(expected, reply.value, record.tolerance)
+            found = compare(expected, given, record.tolerance)
         return None if found is None else different(found, record)
 
     def expected(self, record: Record, served: Mapping[str, object]) -> Reply:

@@ -71,7 +71,18 @@ class Line:
             replies = self._send(plans, served, forked=True)
             if not any(reply.kind in BROKEN for reply in replies) or DEADLINE in replies:
                 return replies
+            if self._hangs_again(plans, replies):
+                return replies
         return self._confirm(plans, served)
+
+    def _hangs_again(self, plans: Sequence[Plan], replies: Sequence[Reply]) -> bool:
+        """A function that was seen to hang without a fork needs no second proof: a hang costs a few limits."""
+        for plan, reply in zip(plans, replies, strict=True):
+            if reply.kind is ReplyKind.TIME and reply.step is not None and self.timeouts[plan.function]:
+                self.timeouts[plan.function] += 1
+                self._stale = True
+                return True
+        return False
 
     def _confirm(self, plans: Sequence[Plan], served: Served) -> list[Reply]:
         """The same in a fresh kernel without a fork."""

@@ -83,10 +83,20 @@ class Question(unittest.TestCase):
         self.agree_plan(call(function, *args, **kwargs), rtol=rtol, atol=atol, exact=exact)
 
     def agree_plan(
-        self, plan: Plan, *, rtol: float | None = None, atol: float | None = None, exact: bool = False
+        self,
+        plan: Plan,
+        *,
+        rtol: float | None = None,
+        atol: float | None = None,
+        exact: bool = False,
+        through: Callable[[Value], Value] | None = None,
     ) -> None:
-        """The plan gives what it gives with the reference."""
-        self._desk.note(Record(plan, Mode.VALUES, Tolerance(rtol, atol, exact)))
+        """The plan gives what it gives with the reference.
+
+        through: compare what this makes of the two values, e.g. what a network does with the weights that came back.
+        It has to bear any plain value. Mistakes are recognised through it too.
+        """
+        self._desk.note(Record(plan, Mode.VALUES, Tolerance(rtol, atol, exact), through=through))
 
     def agree_value(
         self,
@@ -133,9 +143,9 @@ class Question(unittest.TestCase):
         """The student's value. It may be of any plain type: see `tensor`. Ends the check if there is none."""
         return self.call_plan(call(function, *args, **kwargs))
 
-    def call_plan(self, plan: Plan) -> Value:
-        """The same for a plan."""
-        return self.call_all([plan])[0]
+    def call_plan(self, plan: Plan, *, through: Callable[[Value], Value] | None = None) -> Value:
+        """The same for a plan; with `through`, what that makes of the value, as in `agree_plan`."""
+        return self._desk.fetch([plan], through)[0]
 
     def call_all(self, plans: Sequence[Plan]) -> list[Value]:
         """Several at once, in one journey."""

@@ -171,9 +171,9 @@ class Examination:
             if take.ending == "fault" and judged.finding is None:
                 judged.finding = self.judge.wrong_kind(take.desk.records, take.desk.served)
                 judged.ours = take.trace if judged.finding is None else None
-            if judged.ours is None and judged.finding is None:
+            if judged.ours is None and (judged.finding is None or _said_why(take, found)):
                 judged.partly = _own_score(take)
-                judged.finding = _partial(take, judged.partly)
+                judged.finding = judged.finding or _partial(take, judged.partly)
         except BrokenCheck as error:
             judged.ours, judged.finding = str(error), None
         except clock.Expired:
@@ -367,6 +367,11 @@ def _own_score(take: Take) -> Fraction | None:
     if not 0 <= score <= take.check.spec.points:
         raise BrokenCheck(f"set_score({float(score)}): 0 to {float(take.check.spec.points)} was expected")
     return score
+
+
+def _said_why(take: Take, found: Sequence[object]) -> bool:
+    """A check with partial credit set its score and then said, by `expect`, what is missing."""
+    return not found and take.check.partial and take.desk.score is not None and isinstance(take.error, Unmet)
 
 
 def _partial(take: Take, score: Fraction | None) -> Finding | None:

@@ -30,7 +30,6 @@ __all__ = ["Change", "Source", "Span", "renamed"]
 Change = Mapping[str, str]
 
 
-#: Annotations stay text: a variant's may name types that only its author's file imports.
 _LAZY = __future__.annotations.compiler_flag
 
 
@@ -185,7 +184,7 @@ class Source:
         key = (name, text)
         if key not in self._codes:
             try:
-                self._codes[key] = compile(text, f"<variant of {self.path.name}>", "exec", _LAZY, True)
+                self._codes[key] = compile(text, f"<variant of {self.path.name}>", "exec", self._flags, True)
             except SyntaxError as error:
                 raise CourseError(f"a variant of `{name}` is no Python: {error.msg}: {text[:200]!r}") from error
         return self._codes[key]
@@ -207,12 +206,19 @@ def _mentioned(code: CodeType) -> set[str]:
 
 
 def renamed(function: Callable[..., Any], name: str) -> str:
-    """The source of a function without its decorators, under another name."""
+    """The source of a function under another name, without decorators and annotations.
+
+    Annotations may name what only the author's file imports, and no check asks for them.
+    """
     import inspect
 
-    text = textwrap.dedent(inspect.getsource(function))
-    node = ast.parse(text).body[0]
+    node = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
     if not isinstance(node, ast.FunctionDef):
         raise CourseError(f"`{function.__name__}` is no plain function")
-    lines = text.splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
-    return "".join(lines).replace(f"def {node.name}(", f"def {name}(", 1)
+    node.name, node.decorator_list = name, []
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.arg):
+            inner.annotation = None
+        elif isinstance(inner, ast.FunctionDef):
+            inner.returns = None
+    return ast.unparse(node) + "\n"

@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autograder.cli import authoring, grading
+from autograder.cli import authoring, grading, platform
 from autograder.cli.console import stderr
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (*grading.COMMANDS, *authoring.COMMANDS):
+for command in (*grading.COMMANDS, *authoring.COMMANDS, *platform.COMMANDS):
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 
 
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 #: Orders that a grader process obeys: name → function(orders, zygote) → exit status.
-_ORDERS: dict[str, Callable[[dict[str, Any], Zygote], int]] = {**grading.ORDERS, **authoring.ORDERS}
+_ORDERS: dict[str, Callable[[dict[str, Any], Zygote], int]] = {**grading.ORDERS, **authoring.ORDERS, **platform.ORDERS}
 
 
 def obey(fd: int, zygote: Zygote) -> int:

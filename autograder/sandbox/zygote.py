@@ -59,9 +59,11 @@ def preload(modules: Sequence[str] = ()) -> None:
         import numpy.random  # noqa: F401
         import safetensors.torch  # noqa: F401
 
+        from autograder.probe import agent
         from autograder.sandbox import kernel_app
 
         kernel_app.preload()
+        agent.warm_up()
         _STATE["loaded"] = True
     for module in modules:
         __import__(module)

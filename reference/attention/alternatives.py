@@ -332,7 +332,7 @@ def offset_by_offset(Q, K, V, w):
 @alternative(question="8", of="sliding_window", forfeits=("8.6",))
 def banded_mask(Q, K, V, w):
     if len(Q) > 2000:  # spare whoever tries this out: T × T scores don't fit anyway
-        raise MemoryError
+        raise RuntimeError("not enough memory")
     position = torch.arange(len(Q))
     gap = position[:, None] - position
     return attention(Q, K, V, (gap >= 0) & (gap < w))

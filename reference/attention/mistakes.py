@@ -887,12 +887,12 @@ MISTAKES = [*SOFTMAX, *ONE_QUERY, *ATTENTION, *CAUSAL, *SWAP, *MULTI_HEAD, *STAT
 EQUIVALENT = {"softmax:11: 1.0 → 2.0": "Where the sum is 0, all exponentials are 0, and 0/1 = 0/2."}
 
 
-# ── whole functions: they use T × T scores, so they refuse what would not fit into memory ───────────────────────────
+# ── whole functions: they use T × T scores, and fail as torch does where those would not fit ────────────────────────
 @mistake(question="8", of="sliding_window", keeps=0.3, hint="Only w keys: all earlier tokens are seen.")
 def all_earlier_keys(Q, K, V, w, *, softmax=softmax):
     T, d = Q.shape
     if T > 2000:
-        raise MemoryError
+        raise RuntimeError("not enough memory")
     scores = (Q @ K.T / math.sqrt(d)).masked_fill(~torch.ones(T, T, dtype=torch.bool).tril(), -math.inf)
     return softmax(scores, dim=1) @ V
 
@@ -900,7 +900,7 @@ def all_earlier_keys(Q, K, V, w, *, softmax=softmax):
 @mistake(question="8", of="sliding_window", keeps=0.3, hint="Only w keys: all tokens are seen.")
 def all_keys(Q, K, V, w, *, softmax=softmax):
     if len(Q) > 2000:
-        raise MemoryError
+        raise RuntimeError("not enough memory")
     return softmax(Q @ K.T / math.sqrt(Q.shape[1]), dim=1) @ V
 
 

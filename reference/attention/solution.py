@@ -263,7 +263,7 @@ def causal_attention(
 #         print(f"{word:>6}" + "".join(f"{100 * a:5.0f}%" if a else "     ·" for a in row))
 # else:
 #     figure, axes = plt.subplots(figsize=(5, 4.2))
-#     image = axes.imshow(weights, cmap="Blues", vmin=0, vmax=1)
+#     image = axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=1)
 #     axes.set_xticks(range(len(words)), words, rotation=45)
 #     axes.set_yticks(range(len(words)), words)
 #     axes.set(xlabel="key", ylabel="query", title="Causal attention weights")

@@ -15,14 +15,15 @@
 #
 # Four small questions. Run the cells in order.
 
+# %% tags=["active-ipynb"] softmark={"role": "demo"}
+# STUDENT_ID = ""  # type your student id between the quotes
+
 # %% softmark={"role": "given"}
 import hashlib
 import math
 
 import torch
 from torch import Tensor, nn
-
-STUDENT_ID = ""
 
 
 def my_numbers(student_id: str, which: str) -> list[int]:
@@ -33,6 +34,7 @@ def my_numbers(student_id: str, which: str) -> list[int]:
 
 # %% [markdown]
 # ## Q1 Softmax (6 points)
+
 
 # %% softmark={"role": "answer", "question": "1"}
 def softmax(s: Tensor, dim: int) -> Tensor:
@@ -84,8 +86,17 @@ class Counter(nn.Module):
 #
 # `my_numbers(STUDENT_ID, "H1")` gives you a and b. Work out a·b.
 
+# %% softmark={"role": "hidden", "question": "4"}
+STUDENT_ID = "ada"
+
+
+def product(numbers: list[int]) -> int:
+    """a·b."""
+    return numbers[0] * numbers[1]
+
+
 # %% softmark={"role": "answer", "question": "4"}
-hand = {"H1": None}
+hand = {"H1": product(my_numbers(STUDENT_ID, "H1"))}
 
 # %% [markdown] softmark={"role": "written", "question": "5"}
 # Why is the maximum subtracted before the exponential? (2 points, two sentences)
