@@ -32,7 +32,7 @@ def quick_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
     settings = root / "assignments/attention/assignment.toml"
     text = settings.read_text()
     settings.write_text(
-        re.sub(r"^call_seconds = .*$", "call_seconds = 3\ncell_seconds = 2\nrun_seconds = 90", text, flags=re.M)
+        re.sub(r"^call_seconds = .*$", "call_seconds = 3\ncell_seconds = 5\nrun_seconds = 90", text, flags=re.M)
     )
     return root
 
@@ -111,7 +111,7 @@ def test_an_endless_loop_costs_its_question_only(grade: Grade) -> None:
     assert {o.reason for o in of_question(report, "5") if o.verdict is Verdict.FAILED} == {Reason.LIMIT_TIME}
     stopped = [cell for cell in report.cells if cell.status is CellStatus.TIME]
     assert [cell.question for cell in stopped] == ["5"]
-    assert stopped[0].seconds < 2 + 1
+    assert stopped[0].seconds < 5 + 1
 
 
 def test_a_dead_kernel_costs_what_it_takes_along(grade: Grade) -> None:
@@ -171,6 +171,15 @@ def canary_course(quick_course: Path, tmp_path: Path) -> tuple[Path, str]:
             path.write_text(path.read_text() + f"\n# {canary}\n")
     (course / "reference/.secret").write_text(f"test-only:{canary}\n")
     return course, canary
+
+
+@pytest.fixture(scope="session")
+def honest(grader: Grader, quick_course: Path, tmp_path_factory: pytest.TempPathFactory) -> Fraction:
+    """What the wrong notebook earns without an attack."""
+    path = write(answered("attention", WRONG), tmp_path_factory.mktemp("honest"))
+    report = grader.grade(Request(str(path), str(quick_course), "attention", secret=SECRET, student=STUDENT))
+    assert report.earned < report.total
+    return report.earned
 
 
 WRONG = {"score_stats": "def score_stats(Q, K):\n    return 0.0, 0.0, 0.0, 0.0"}
@@ -274,13 +283,12 @@ def score_stats(Q, K): return Liar()
 
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_an_attack_gains_nothing_and_leaks_nothing(
-    attack: str, grade: Grade, canary_course: tuple[Path, str], tmp_path: Path
+    attack: str, grade: Grade, honest: Fraction, canary_course: tuple[Path, str], tmp_path: Path
 ) -> None:
     """With a wrong answer to Q7, an attack cell adds no point to what that notebook earns; no canary shows."""
     course, canary = canary_course
     report = grade(insert(answered("attention", WRONG), ATTACKS[attack]), course=course)
-    assert sum(by_question(report).values()) - by_question(report)["7"] <= 92
-    assert by_question(report)["7"] == 0
+    assert report.earned == honest
     assert not report.faults
     assert report.complete
     assert canary not in everything_seen(tmp_path / "out")

@@ -115,11 +115,10 @@ class LiveNotebook:
     def run_cell(self, cell: NotebookNode, index: int) -> CellRecord:
         """Run one code cell; its outputs go into the cell."""
         outputs = Outputs(self._limits.output_text)
-        if self.seconds_left <= 0 or (pump := self._ready()) is None:
-            ending = Ending(CellStatus.NOT_RUN, 0.0)
-        else:
-            seconds = min(self._limits.cell_seconds, max(self.seconds_left, 0.01))
-            ending = pump.execute(cell.source, seconds=seconds, outputs=outputs, cell_id=cell.get("id"))
+        ending = self._execute(cell, outputs)
+        while self._died_late(ending):
+            outputs = Outputs(self._limits.output_text)
+            ending = self._execute(cell, outputs)
         if ending.fatal and ending.status is not CellStatus.NOT_RUN:
             self._drop()
         elif ending.status in (CellStatus.OK, CellStatus.ERROR):
@@ -131,6 +130,20 @@ class LiveNotebook:
         self.records[index] = record
         self._on_cell(record)
         return record
+
+    def _execute(self, cell: NotebookNode, outputs: Outputs) -> Ending:
+        if self.seconds_left <= 0 or (pump := self._ready()) is None:
+            return Ending(CellStatus.NOT_RUN, 0.0)
+        seconds = min(self._limits.cell_seconds, max(self.seconds_left, 0.01))
+        return pump.execute(cell.source, seconds=seconds, outputs=outputs, cell_id=cell.get("id"))
+
+    def _died_late(self, ending: Ending) -> bool:
+        """The kernel died before it took this cell up: the one before ended it, and this one gets another try."""
+        if ending.status is not CellStatus.DIED or ending.begun or not self._replayable:
+            return False
+        self._mark_broken(self._replayable[-1], CellStatus.DIED)
+        self._drop()
+        return True
 
     def _record(self, cell: NotebookNode, index: int, ending: Ending) -> CellRecord:
         tag = cell.metadata.get("softmark")
@@ -186,6 +199,7 @@ class LiveNotebook:
 
     def _replay(self) -> None:
         """Run again what was run before; a cell that breaks this time is left out from now on."""
+        before: int | None = None
         for index in list(self._replayable):
             if self._pump is None or self.seconds_left <= 0:
                 self._drop()
@@ -194,9 +208,11 @@ class LiveNotebook:
             seconds = min(self._limits.cell_seconds, max(self.seconds_left, 0.01))
             ending = self._pump.execute(cell.source, seconds=seconds, outputs=Outputs(0), cell_id=cell.get("id"))
             if ending.status not in (CellStatus.OK, CellStatus.ERROR):
-                self._mark_broken(index, ending.status)
+                late = ending.status is CellStatus.DIED and not ending.begun and before is not None
+                self._mark_broken(before if late and before is not None else index, ending.status)
                 self._drop()
                 return
+            before = index
 
     def _mark_broken(self, index: int, status: CellStatus) -> None:
         self._replayable.remove(index)

@@ -125,6 +125,9 @@ def run(
     app: Any = SandboxedKernelApp.instance(config=Config({"HistoryManager": {"enabled": False}}))
     app.connection, app.when_listening = connection, when_listening
     app.initialize([])
+    # `exit()` and `quit()` in a cell end that cell; by default they stop the kernel a tenth of a second later, in
+    # the middle of whatever runs then.
+    app.shell.keepkernel_on_exit = True
     if probe is not None and install is not None:
         install(probe, app)
     app.start()
