@@ -25,11 +25,17 @@ def write_results(report: Report, out: Path, previous: Mapping[str, Any] | None 
     gradescope.write_atomic(out / "results.json", gradescope.to_json(report, previous))
 
 
-def write_pages(graded: Graded, out: Path, previous: Mapping[str, Any] | None = None) -> None:
-    """report.html, executed.ipynb and executed.html, for whoever grades locally."""
+def write_pages(
+    graded: Graded, out: Path, previous: Mapping[str, Any] | None = None, *, executed: bool = True
+) -> None:
+    """report.html, executed.ipynb and executed.html, for whoever grades locally.
+
+    executed: with executed.html, which costs as much as grading does; a class goes without.
+    """
     pages = {"report.html": report_html(graded.report, previous=previous)}
     if graded.notebook is not None:
         pages["executed.ipynb"] = nbformat.writes(graded.notebook, version=4) + "\n"
-        pages["executed.html"] = executed_html(graded.notebook)
+        if executed:
+            pages["executed.html"] = executed_html(graded.notebook)
     for name, text in pages.items():
         gradescope.write_atomic(out / name, text.encode(), mode=0o644)

@@ -132,7 +132,9 @@ def grade(
     try:
         prepared = _prepare(source, course, metadata, seed)
     except SubmissionError as error:
-        return Graded(_refused(course, source, str(error)))
+        refused = _refused(course, source, str(error))
+        watcher.write(refused)
+        return Graded(refused)
     sid = student_id or _sid(metadata)
     with _running(prepared, course, zygote, require, seconds, watcher) as (live, run, base):
         judged: list[Outcome] = []
@@ -321,7 +323,7 @@ def _refused(course: Course, source: Path, reason: str) -> Report:
 
 
 def _edit_note(edit: Any) -> Note:
-    where = f" (cell {edit.cell + 1})" if edit.cell is not None else ""
+    where = f" (cell {edit.cell})" if edit.cell is not None else ""
     return Note(f"{edit.what}{where}", staff_only=True)
 
 

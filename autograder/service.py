@@ -43,7 +43,7 @@ def report_from_json(text: str) -> Report:
 class Request:
     """One submission to grade.
 
-    out: folder for results.json (and the pages when `pages`), or None · require: lowest isolation level ·
+    out: folder for results.json (and the pages when `pages`; all but executed.html when `quick`), or None · require: lowest isolation level ·
     seconds: until everything is written · metadata: as Gradescope gives it · secret: a marked test secret in place
     of the course's.
     """
@@ -53,6 +53,7 @@ class Request:
     assignment: str
     out: str | None = None
     pages: bool = False
+    quick: bool = False
     require: str | None = None
     seed: int | None = None
     student: str | None = None
@@ -153,5 +154,5 @@ def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course],
         watcher=Watcher(write=write),
     )
     if out is not None and request.pages:
-        write_pages(graded, out, previous)
+        write_pages(graded, out, previous, executed=not request.quick)
     return graded.report

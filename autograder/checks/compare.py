@@ -4,7 +4,8 @@ Tolerances follow from the coarser dtype of the two sides; they are measured noi
 at 1e-15, float32 attention at 1e-6). Integers, bools and strings are compared exactly. A wrong dtype is a matter of
 the contract: values are compared all the same. A list passes for a tuple, and the reverse, unless `exact`.
 
-A `Difference` holds a reason from the closed set, which anybody may read, and details that only a public check shows.
+A `Difference` holds a reason from the closed set and names of types, which anybody may read, and details that only a
+public check shows.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from torch import Tensor
 
 from autograder.model import Reason, Value
 
-__all__ = ["Difference", "Tolerance", "compare", "contract", "distance", "show"]
+__all__ = ["Difference", "Tolerance", "compare", "contract", "distance", "kind_name", "show"]
 
 #: dtype → (rtol, atol), coarsest last.
 _TOLERANCES = {
@@ -42,11 +43,13 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Why a value is not the expected one. lines: (label, text), with values: for public checks and staff only."""
+    """Why a value is not the expected one. lines: (label, text), with values: for public checks and staff only ·
+    kinds: (type given, type expected), for everybody."""
 
     reason: Reason
     lines: tuple[tuple[str, str], ...] = ()
     returned_none: bool = False
+    kinds: tuple[str, str] | None = None
 
 
 def compare(expected: Value, given: Value, tolerance: Tolerance = Tolerance()) -> Difference | None:
@@ -134,7 +137,9 @@ class _Comparison:
             return Difference(Reason.SHAPE, (("you gave", _shape(given) + _at(where)), ("expected", _shape(expected))))
         if self.contract_only and given.dtype != expected.dtype:
             return Difference(
-                Reason.DTYPE, (("you gave", f"{given.dtype}{_at(where)}"), ("expected", str(expected.dtype)))
+                Reason.DTYPE,
+                (("you gave", f"{given.dtype}{_at(where)}"), ("expected", str(expected.dtype))),
+                kinds=(str(given.dtype), str(expected.dtype)),
             )
         if given.dtype == expected.dtype and torch.equal(expected, given):
             return None
@@ -185,9 +190,15 @@ def _kind(value: Value) -> str:
     return "a tensor" if isinstance(value, Tensor) else "None" if value is None else type(value).__name__
 
 
+def kind_name(value: Value) -> str:
+    """The name of a plain value's type: one of a closed set."""
+    return "torch.Tensor" if isinstance(value, Tensor) else "None" if value is None else type(value).__name__
+
+
 def _wrong_type(expected: Value, given: Value, where: str) -> Difference:
     lines = (("you gave", _kind(given) + _at(where)), ("expected", _kind(expected)))
-    return Difference(Reason.TYPE, lines, returned_none=given is None and not where)
+    kinds = (kind_name(given), kind_name(expected))
+    return Difference(Reason.TYPE, lines, given is None and not where, None if where else kinds)
 
 
 def _difference(reason: Reason, expected: Value, given: Value, where: str) -> Difference:

@@ -213,7 +213,13 @@ def _only_values(value: Any) -> bool:
 
 
 def _flat(reply: Reply) -> bool:
-    value = reply.value
-    if reply.kind is not ReplyKind.VALUE or not isinstance(value, torch.Tensor) or value.numel() < 2:
+    return reply.kind is ReplyKind.VALUE and _one_number(reply.value)
+
+
+def _one_number(value: Value) -> bool:
+    """A tensor of one number throughout, or several such tensors."""
+    if isinstance(value, list | tuple):
+        return bool(value) and all(map(_one_number, value))
+    if not isinstance(value, torch.Tensor) or value.numel() < 2:
         return False
     return bool((value == value.reshape(-1)[0]).all())

@@ -10,13 +10,14 @@ import ast
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from autograder.checks.compare import Difference, compare, contract, show
+from autograder.checks.compare import Difference, compare, contract, kind_name, show
 from autograder.checks.desk import Mode, Record
 from autograder.checks.line import DEADLINE, GAVE_UP, Line
 from autograder.checks.load import Checks
 from autograder.checks.texts import cell_sentence, reason_sentence, signal_sentence
+from autograder.hints import hint
 from autograder.model import CellRecord, CellStatus, CheckSpec, QuestionSpec, Reason, Reply, ReplyKind, Run, Verdict
 from autograder.plan import Call, Plan
 from autograder.probe.evaluate import names
@@ -71,7 +72,7 @@ class Judge:
         if record.mode == Mode.REJECTS:
             return self._rejected(spec, record, reply)
         if reply.kind is not ReplyKind.VALUE:
-            return self._no_value(spec, record, reply)
+            return self._expecting(self._no_value(spec, record, reply), record, served)
         too_often = next((s for n, (most, s) in record.most.items() if reply.calls.get(n, 0) > most), None)
         if too_often is not None:
             return _failed(Reason.WRONG, ("must hold", too_often))
@@ -141,6 +142,19 @@ class Judge:
         if reply.kind is ReplyKind.NOT_PLAIN:
             return self._not_plain(record, reply)
         return _failed(_LIMITS[reply.kind], details=details)
+
+    def _expecting(self, finding: Finding, record: Record, served: Mapping[str, object]) -> Finding:
+        """With the type that was expected, where another one came that can't be judged."""
+        if finding.reason is not Reason.NOT_PLAIN or record.mode not in (Mode.VALUES, Mode.CONTRACT):
+            return finding
+        wanted = kind_name(self.expected(record, served).value)
+        return replace(finding, lines=(*finding.lines, ("expected", wanted)))
+
+    def changed(self, record: Record, served: Mapping[str, object]) -> bool:
+        """Whether the student's function changed an argument in place, and the reference does not."""
+        if record.reply is None or not record.reply.changed_inputs or record.mode in (Mode.UNCHANGED, Mode.ASIDE):
+            return False
+        return not self.checks.oracle.expected(record.plan, served, record.key).changed_inputs  # type: ignore[arg-type]
 
     def _not_plain(self, record: Record, reply: Reply) -> Finding:
         if record.part is not None and reply.name == "ellipsis":
@@ -250,6 +264,9 @@ class Judge:
         if guilty is not None:
             name = (reply.function or "").partition(".")[0]
             lines.append(("where", f"It happened in your `{name}` of question {guilty.id}: repair that first."))
+        advice = hint(reply.name, reply.message)
+        if advice is not None:
+            lines.append(("hint", advice))
         details = [("called", called(record.plan))]
         if reply.message:
             details.append(("message", reply.message))
@@ -298,8 +315,12 @@ def different(found: Difference, record: Record) -> Finding:
     sentence = reason_sentence(found.reason)
     if found.returned_none:
         sentence = "Your function returned None: is the `return` missing?"
-    details = (("called", called(record.plan)), *found.lines)
-    return Finding(Verdict.FAILED, found.reason, (("", sentence),), details)
+    lines = [("", sentence)]
+    if found.kinds is not None and not found.returned_none:
+        lines += [("you gave", found.kinds[0]), ("expected", found.kinds[1])]
+    shown = [line for line in found.lines if found.kinds is None or line[0] not in ("you gave", "expected")]
+    details = (("called", called(record.plan)), *shown)
+    return Finding(Verdict.FAILED, found.reason, tuple(lines), details)
 
 
 def called(plan: Plan) -> str:

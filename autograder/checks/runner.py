@@ -263,6 +263,19 @@ class Examination:
             for record in take.desk.records:
                 if record.mode == Mode.ASIDE and record.reply is not None:
                     self._compare_ids(record.reply)
+        self._about_changes(judged)
+
+    def _about_changes(self, judged: Sequence[Judged]) -> None:
+        """Say once which functions change their arguments: every call gets fresh ones, so it costs nothing here."""
+        guilty: dict[str, str] = {}
+        for one in judged:
+            for record in one.take.desk.records:
+                name = record.plan.function
+                if one.ours is None and name not in guilty and self.judge.changed(record, one.take.desk.served):
+                    guilty[name] = one.spec.question
+        for name, question in guilty.items():
+            text = f"Your `{name}` changes its argument in place, so whoever calls it loses the data. Work on a copy."
+            self.notes.append(Note(text, question))
 
     def _add_row(self, one: Judged, column: tuple[str, str]) -> None:
         value = one.take.desk.leaderboard

@@ -201,8 +201,9 @@ def _globals(code: CodeType) -> set[str]:
 
 
 def _mentioned(code: CodeType) -> set[str]:
-    """All names in a code object and those inside it."""
-    return set(code.co_names).union(*(_mentioned(const) for const in code.co_consts if isinstance(const, CodeType)))
+    """All global names in a code object and those inside it; `optimiser.step()` does not mention a `step`."""
+    found = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return found.union(*(_mentioned(const) for const in code.co_consts if isinstance(const, CodeType)))
 
 
 def renamed(function: Callable[..., Any], name: str) -> str:

@@ -59,7 +59,8 @@ def _test(test: object, where: str) -> Iterator[str]:
     yield from _keys(test, _TEST, where)
     if not isinstance(test, dict):
         return
-    score, possible = test.get("score"), test.get("max_score")
+    score: Any = test.get("score")
+    possible: Any = test.get("max_score")
     if _number(score) and _number(possible) and not 0 <= score <= possible:
         yield f"{where}: score {score} is not between 0 and {possible}"
 

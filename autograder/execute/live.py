@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 from autograder.errors import GraderFault
 from autograder.execute.outputs import Outputs
 from autograder.execute.pump import Ending, Pump, PumpedKernel
+from autograder.hints import hints_about
 from autograder.model import (
     CellRecord,
     CellStatus,
@@ -308,4 +309,5 @@ def execute(live: LiveNotebook, notebook: NotebookNode, isolation: Isolation, *,
         "softmark", notebook, kernel_name="softmark", progress_bar=False, autosave_cell_every=0, live=live
     )
     records = tuple(live.records[index] for index in sorted(live.records))
-    return Run(records, notebook, isolation, tuple(notes), live.restarts, time.monotonic() - started)
+    notes = (*notes, *hints_about(records))
+    return Run(records, notebook, isolation, notes, live.restarts, time.monotonic() - started)

@@ -19,7 +19,9 @@ from ipykernel.kernelapp import IPKernelApp
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
 
-__all__ = ["Install", "SandboxedKernelApp", "preload", "run"]
+from autograder.sandbox import colab
+
+__all__ = ["Install", "SandboxedKernelApp", "preload", "run", "warm_up"]
 
 #: what installs the agent in the kernel: `install(its end of the socketpair, the application)`
 Install = Callable[[socket.socket, Any], object]
@@ -55,6 +57,17 @@ def preload() -> None:
             sys.modules["debugpy"] = present
     for name in _MODULES:
         importlib.import_module(name)
+
+
+def warm_up() -> None:
+    """Format one traceback: the first one in a process compiles the highlighter, which takes longer than a cell."""
+    from IPython.core.ultratb import AutoFormattedTB
+
+    formatter: Any = AutoFormattedTB(mode="Context", tb_offset=0)  # type: ignore[no-untyped-call]
+    try:
+        exec(compile("1 / 0", "<warm-up>", "exec"), {})
+    except ZeroDivisionError:
+        formatter.structured_traceback(*sys.exc_info())
 
 
 class _PathIOPubThread(IOPubThread):
@@ -95,6 +108,10 @@ class SandboxedKernelApp(IPKernelApp):
     def load_config_file(self, *arguments: Any, **more: Any) -> None:
         """None is read: neither the machine's nor one that a student made."""
 
+    def init_path(self) -> None:
+        """The student's folder comes last, so that a file named after a module shadows nothing."""
+        sys.path[:] = [*(entry for entry in sys.path if entry not in ("", os.getcwd())), ""]
+
     def init_connection_file(self) -> None:
         load: Callable[[Any], None] = self.load_connection_info
         load(dict(self.connection))
@@ -124,6 +141,7 @@ def run(
     """Serve the kernel until it is asked to shut down. History is off: nothing of a call is kept in a database."""
     app: Any = SandboxedKernelApp.instance(config=Config({"HistoryManager": {"enabled": False}}))
     app.connection, app.when_listening = connection, when_listening
+    colab.install()
     app.initialize([])
     # `exit()` and `quit()` in a cell end that cell; by default they stop the kernel a tenth of a second later, in
     # the middle of whatever runs then.

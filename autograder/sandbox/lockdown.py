@@ -94,6 +94,12 @@ def environment(root: Path) -> dict[str, str]:
         "MPLBACKEND": "Agg",
         "OMP_NUM_THREADS": "1",
         "TORCHINDUCTOR_CACHE_DIR": f"{cache}/inductor",
+        # There is no network: whoever tries is to fail at once, without trying again.
+        "PIP_RETRIES": "0",
+        "PIP_DEFAULT_TIMEOUT": "1",
+        "PIP_NO_INPUT": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "HF_HUB_OFFLINE": "1",
     }
 
 

@@ -228,7 +228,12 @@ def serve(descriptor: int, *, agent: bool, warm: bool) -> NoReturn:
 def _serve_forever(control: socket.socket, install: Install | None) -> NoReturn:
     code = 1
     try:
-        _Server(control, install).serve()
+        server = _Server(control, install)
+        if install is not None:  # beside the grader, which imports the course meanwhile
+            from autograder.sandbox import kernel_app
+
+            kernel_app.warm_up()
+        server.serve()
         code = 0
     except SystemExit:
         code = 0

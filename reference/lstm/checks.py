@@ -401,10 +401,12 @@ class Cell(Question):
             x, h, c, W_ih, W_hh, b_ih, b_hh = calls[1]
             whole = self.both(x, h, c, W_ih, W_hh, b_ih, b_hh)
             alone = self.both(x[2:], h[2:], c[2:], W_ih, W_hh, b_ih, b_hh)
+            other = self.both(x + 1.0, h, c, W_ih, W_hh, b_ih, b_hh)
             moved = self.both(x, h, c, W_ih, W_hh, b_ih + 1.0, b_hh - 1.0)
-            for one, part, other in zip(whole, alone, moved, strict=True):
+            for one, part, same, changed in zip(whole, alone, moved, other, strict=True):
                 self.expect(close(one[2:], part), "Each member of a batch is computed on its own.")
-                self.expect(close(one, other), "Only the sum of the two biases counts.")
+                self.expect(close(one, same), "Only the sum of the two biases counts.")
+                self.expect(not close(one, changed), "Another input gives another result.")
 
     def both(self, x: Tensor, h: Tensor, *rest: Tensor) -> list[Tensor]:
         """h′ and c′, if the answer has that form."""
@@ -455,11 +457,16 @@ class Forward(Question):
     @weight(1)
     @public
     def test_example(self) -> None:
-        """The example of the notebook comes out."""
+        """The examples of the notebook come out."""
         x, zero = math.log(2) * torch.ones(2, 3, 1).double(), torch.zeros(2, 1).double()
         W_ih, W_hh = table([0.0], [0.0], [1.0], [0.0]), torch.zeros(4, 1).double()
         b = torch.tensor([40.0, 0.0, 0.0, 0.0], dtype=torch.float64)
         self.agree("lstm_forward", x, torch.tensor([3, 1]), zero, zero, W_ih, W_hh, b, 0 * b)
+        x = torch.stack([table([1.0], [-1.0], [2.0]), table([2.0], [1.0], [0.0])])
+        h0, c0 = table([0.5], [-0.5]), table([1.0], [-1.0])
+        W_ih, W_hh = table([1.0], [0.0], [1.0], [-1.0]), table([0.0], [1.0], [-1.0], [1.0])
+        b_ih, b_hh = (torch.tensor(b, dtype=torch.float64) for b in ([0.0, 1.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.5]))
+        self.agree("lstm_forward", x, torch.tensor([3, 2]), h0, c0, W_ih, W_hh, b_ih, b_hh)
 
     @number("5.2")
     @weight(1.5)
@@ -500,6 +507,8 @@ class Forward(Question):
             other = self.three(x + 3.0 * padding, lengths, h0, c0, *weights)
             for one, two in zip(first, other, strict=True):
                 self.expect(close(one, two), "What stands in the padding makes no difference.")
+            changed = self.three(x + 1.0, lengths, h0, c0, *weights)
+            self.expect(not close(first[0], changed[0]), "Other inputs give other outputs.")
             k = int(lengths.argmin())
             n = int(lengths[k])
             alone = self.three(x[k : k + 1, :n], lengths[k : k + 1], h0[k : k + 1], c0[k : k + 1], *weights)
@@ -591,12 +600,18 @@ def on_latch_examples(value: Any) -> list[list[str]] | None:
 
 
 def judged(value: Any, x: Tensor) -> list[Any] | None:
-    """Whether all steps are right within 0.001, and how the probes look from afar: so a mistake is known again."""
+    """Whether all steps are right within 0.001, and how the probes look from afar: so a mistake is known again.
+
+    From afar: 0 right, 1 too high, −1 too low, −2 about 0 where it should be on; and whether h is half of what it
+    should be throughout. A leak, a closed gate and a half open one are told apart by this, whatever the weights.
+    """
     weights = usable(value, LATCH)
     if weights is None:
         return None
-    far, nothing = off_by(weights, PROBES, 0.05), shown(weights, PROBES).abs() < 0.05
-    return [not bool(off_by(weights, x, WITHIN).any()), torch.where((far < 0) & nothing, -2, far)]
+    h, far = shown(weights, PROBES), off_by(weights, PROBES, 0.05)
+    far[(far < 0) & (h.abs() < 0.05)] = -2
+    half = bool(((h - latched(PROBES) / 2).abs() < 0.02).all())
+    return [not bool(off_by(weights, x, WITHIN).any()), far, half]
 
 
 def on_hundred_steps(value: Any) -> list[Any] | None:

@@ -65,7 +65,7 @@ BOTH_SEEN = [
                 replace=OUT,
                 by="[-2.0]",
                 keeps=0.3,
-                hint="The output never leaves 0: the memories stay empty, or the bias `by` is too low even when both are full.",
+                hint="The output never leaves 0: the memories stay empty, or the bias `by` is too low for them.",
             ),
             Mistake(
                 "first-input-only",
@@ -159,9 +159,7 @@ ELMAN = [
                 keeps=0.4,
                 hint="Add the input before the activation.",
             ),
-            Mistake(
-                "linear", replace="squash(before)", by="before", keeps=0.4, hint="The activation is missing."
-            ),
+            Mistake("linear", replace="squash(before)", by="before", keeps=0.4, hint="The activation is missing."),
             Mistake(
                 "residual",
                 replace="squash(before)",
@@ -362,7 +360,11 @@ CELL = [
                 hint="The candidate g goes through tanh, not through a sigmoid.",
             ),
             Mistake(
-                "linear-candidate", replace="torch.tanh(g)", by="g", keeps=0.5, hint="The candidate g goes through tanh."
+                "linear-candidate",
+                replace="torch.tanh(g)",
+                by="g",
+                keeps=0.5,
+                hint="The candidate g goes through tanh.",
             ),
         ],
     ),
@@ -371,9 +373,7 @@ CELL = [
         question="4",
         function="lstm_cell",
         mistakes=[
-            Mistake(
-                "no-output-tanh", replace="torch.tanh(shown)", by="shown", keeps=0.6, hint="h′ = o · tanh(c′)."
-            ),
+            Mistake("no-output-tanh", replace="torch.tanh(shown)", by="shown", keeps=0.6, hint="h′ = o · tanh(c′)."),
             Mistake(
                 "sigmoid-output",
                 replace="torch.tanh(shown)",
@@ -762,7 +762,9 @@ MEMORY = [
         function="lstm_param_count",
         mistakes=[
             Mistake("one-bias", replace="biases = 2", by="biases = 1", keeps=0.7, hint="PyTorch has two biases."),
-            Mistake("no-bias", replace="biases = 2", by="biases = 0", keeps=0.6, hint="Count the biases, both of them."),
+            Mistake(
+                "no-bias", replace="biases = 2", by="biases = 0", keeps=0.6, hint="Count the biases, both of them."
+            ),
         ],
     ),
     Axis(
@@ -770,7 +772,9 @@ MEMORY = [
         question="7",
         function="lstm_param_count",
         mistakes=[
-            Mistake("three-gates", replace="4 * H", by="3 * H", keeps=0.4, hint="Three blocks belong to a GRU; four here."),
+            Mistake(
+                "three-gates", replace="4 * H", by="3 * H", keeps=0.4, hint="Three blocks belong to a GRU; four here."
+            ),
             Mistake("one-gate", replace="4 * H", by="H", keeps=0.3, hint="There are four blocks: i, f, g and o."),
         ],
     ),
@@ -906,7 +910,7 @@ def counted_from_zero(numbers):
     return [t - 1, numbers["w"] ** numbers["T"]]
 
 
-@planned(question="8", part="H2", keeps=0.3, hint="The state is multiplied by w at each step; it does not fall by 1 − w.")
+@planned(question="8", part="H2", keeps=0.3, hint="Each step multiplies the state by w; it does not fall by 1 − w.")
 def linear_forgetting(numbers):
     t, _ = solution.hand_h2(numbers)
     return [t, max(0.0, 1 - (numbers["T"] - 1) * (1 - numbers["w"]))]

@@ -355,6 +355,12 @@ def lstm_forward(
 # assert torch.allclose(h, torch.tanh(c) / 2), "h belongs to the same step as c"
 # expected = torch.tanh(tensor([[0.6, 0.9, 1.05], [0.6, 0, 0]])) / 2
 # assert torch.allclose(outputs[..., 0], expected), "outputs, with zeros in the padding"
+# x, h0, c0 = tensor([[[1], [-1], [2]], [[2], [1], [0]]]), tensor([[0.5], [-0.5]]), tensor([[1], [-1]])
+# W_ih, W_hh, b_ih = tensor([[1], [0], [1], [-1]]), tensor([[0], [1], [-1], [1]]), tensor([0, 1, 0, 0])
+# outputs, h, c = lstm_forward(x, torch.tensor([3, 2]), h0, c0, W_ih, W_hh, b_ih, tensor([0.5, 0, 0, 0.5]))
+# expected = tensor([[0.4161, 0.4843, 0.2324], [0.0336, 0.2611, 0]])
+# assert torch.allclose(outputs[..., 0], expected, atol=1e-4), "with all weights, from given first states"
+# assert torch.allclose(torch.cat([h, c], 1), tensor([[0.2324, 1.3497], [0.2611, 0.8242]]), atol=1e-4), "last h and c"
 # print("Q5: the public check passes")
 
 # %% [markdown]
@@ -437,10 +443,11 @@ def latch() -> dict[str, Tensor]:
 #     import matplotlib.pyplot as plt
 # except ImportError:  # the same picture in characters: − for −1, blank for 0, █ for 1
 #     for name, row in picture.items():
-#         print(f"{name:>13} |" + "".join("−" if v < -0.1 else " ░▒▓█"[min(4, round(4 * v))] for v in row.tolist()) + "|")
+#         signs = ["−" if value < -0.1 else " ░▒▓█"[min(4, round(4 * value))] for value in row.tolist()]
+#         print(f"{name:>13} |" + "".join(signs) + "|")
 # else:
 #     figure, axes = plt.subplots(figsize=(9, 2.8), layout="constrained")
-#     image = axes.imshow(torch.stack(list(picture.values())), cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
+#     image = axes.imshow([row.tolist() for row in picture.values()], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
 #     axes.set_yticks(range(len(picture)), picture)
 #     axes.set(xlabel="step", title="A latch at work: gates over time")
 #     figure.colorbar(image, ax=axes, label="value")
@@ -529,7 +536,7 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
     if part == "H2":
         return {"w": (0.3, 0.4, 0.5, 0.6, 0.7, 0.8)[number[0] % 6], "T": 3 + number[1] % 3}
     if part == "H3":
-        return {"I": 3 + number[0] % 5, "H": 8 + number[1] % 5, "L": 2 + number[2] % 2}
+        return {"I": 3 + number[0] % 5, "H": (15, 16, 18, 21, 22)[number[1] % 5], "L": 2 + number[2] % 2}
     raise ValueError(f"there is no part {part!r}: use H1, H2 or H3")
 
 
@@ -545,7 +552,8 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
 #
 # Gradients of the tanh network in Q3 vanish over long distances. In an LSTM with a forget gate near 1 they don't.
 # Explain why, in at most eight sentences: which factor does one step contribute to $\partial h_T / \partial h_t$ in the
-# first case, and which to $\partial c_T / \partial c_t$ along the direct path in the second? A person reads your answer.
+# first case, and which to $\partial c_T / \partial c_t$ along the direct path in the second? A person reads your
+# answer.
 #
 # *Your answer:*
 

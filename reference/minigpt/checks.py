@@ -901,12 +901,12 @@ class Training(Question):
     @number("8.4")
     @weight(1.5)
     def test_first_steps(self) -> None:
-        """The first loss is within 0.35 of ln V, and 60 steps bring it down by a quarter."""
-        losses, _ = self.trained(60)
+        """The first loss is within 0.35 of ln V, and 40 steps bring it down by a quarter."""
+        losses, _ = self.trained(40)
         first, end = losses[0], sum(losses[-10:]) / 10
         usual = math.log(TRAINING["vocab"])
         self.expect(abs(first - usual) < 0.35, "The first loss is near ln V, with the start values." + POINTS_TO)
-        self.expect(end < 0.75 * usual, "After 60 steps the loss is lower by a quarter." + POINTS_TO)
+        self.expect(end < 0.75 * usual, "After 40 steps the loss is lower by a quarter." + POINTS_TO)
 
     @number("8.5")
     @partial_credit(3.5)

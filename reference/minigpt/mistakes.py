@@ -18,33 +18,80 @@ ANGLES = [
         function="rope_angles",
         mistakes=[
             Mistake("half-exponent", replace="(-2 * i / d)", by="(-i / d)", keeps=0.5, hint="The exponent is −2i/d."),
-            Mistake("d-minus-two", replace="(-2 * i / d)", by="(-2 * i / max(d - 2, 1))", keeps=0.6, hint="Divide by d."),
-            Mistake("positive-exponent", replace="(-2 * i / d)", by="(2 * i / d)", keeps=0.4,
-                    hint="Speeds fall with i: the exponent is negative."),
-            Mistake("all-ones", replace="base ** (-2 * i / d)", by="torch.ones_like(i)", keeps=0.3,
-                    hint="Each pair has its own speed."),
+            Mistake(
+                "d-minus-two", replace="(-2 * i / d)", by="(-2 * i / max(d - 2, 1))", keeps=0.6, hint="Divide by d."
+            ),
+            Mistake(
+                "positive-exponent",
+                replace="(-2 * i / d)",
+                by="(2 * i / d)",
+                keeps=0.4,
+                hint="Speeds fall with i: the exponent is negative.",
+            ),
+            Mistake(
+                "all-ones",
+                replace="base ** (-2 * i / d)",
+                by="torch.ones_like(i)",
+                keeps=0.3,
+                hint="Each pair has its own speed.",
+            ),
         ],
     ),
-    Mistake("i-from-one", question="1", function="rope_angles", replace="torch.arange(d // 2, dtype=torch.float64)",
-            by="torch.arange(1, d // 2 + 1, dtype=torch.float64)", keeps=0.6, hint="i starts at 0."),
-    Mistake("base-fixed", question="1", function="rope_angles", replace="base **", by="10000.0 **", keeps=0.6,
-            hint="Use `base`."),
-    Mistake("reversed", question="1", function="rope_angles", replace="torch.outer(positions, speeds)",
-            by="torch.outer(positions, speeds.flip(0))", keeps=0.6, hint="The first pair is the fastest."),
+    Mistake(
+        "i-from-one",
+        question="1",
+        function="rope_angles",
+        replace="torch.arange(d // 2, dtype=torch.float64)",
+        by="torch.arange(1, d // 2 + 1, dtype=torch.float64)",
+        keeps=0.6,
+        hint="i starts at 0.",
+    ),
+    Mistake(
+        "base-fixed",
+        question="1",
+        function="rope_angles",
+        replace="base **",
+        by="10000.0 **",
+        keeps=0.6,
+        hint="Use `base`.",
+    ),
+    Mistake(
+        "reversed",
+        question="1",
+        function="rope_angles",
+        replace="torch.outer(positions, speeds)",
+        by="torch.outer(positions, speeds.flip(0))",
+        keeps=0.6,
+        hint="The first pair is the fastest.",
+    ),
     Axis(
         "offset",
         question="1",
         function="rope_angles",
         mistakes=[
             Mistake("offset-ignored", replace="offset + torch", by="torch", keeps=0.7, hint="Start at `offset`."),
-            Mistake("offset-multiplied", replace="offset + torch", by="offset * torch", keeps=0.5, hint="Add the offset."),
-            Mistake("from-one", replace="offset + torch", by="offset + 1 + torch", keeps=0.8,
-                    hint="Positions count from 0: the first row belongs to `offset`."),
+            Mistake(
+                "offset-multiplied", replace="offset + torch", by="offset * torch", keeps=0.5, hint="Add the offset."
+            ),
+            Mistake(
+                "from-one",
+                replace="offset + torch",
+                by="offset + 1 + torch",
+                keeps=0.8,
+                hint="Positions count from 0: the first row belongs to `offset`.",
+            ),
         ],
     ),
-    Mistake("degrees", question="1", function="rope_angles", replace="return torch", by="return 180 / math.pi * torch",
-            keeps=0.4, hint="Angles are in radians."),
-]  # fmt: skip
+    Mistake(
+        "degrees",
+        question="1",
+        function="rope_angles",
+        replace="return torch",
+        by="return 180 / math.pi * torch",
+        keeps=0.4,
+        hint="Angles are in radians.",
+    ),
+]
 
 # ── Q2 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 LEFT, RIGHT = "left = a * cos - b * sin", "right = b * cos + a * sin"
@@ -57,23 +104,50 @@ ROPE = [
         question="2",
         function="apply_rope",
         mistakes=[
-            Mistake("interleaved", edits=[(HALVES, EVEN_ODD), (CAT, STACK)], keeps=0.8,
-                    hint="Pairs are (i, i + d/2) here, not (2i, 2i + 1)."),
-            Mistake("output-interleaved", replace=CAT, by=STACK, keeps=0.7, hint="Put the halves back where they were."),
-            Mistake("evens-to-halves", replace=HALVES, by=EVEN_ODD, keeps=0.7,
-                    hint="Take the two halves of x, not its even and odd numbers."),
-            Mistake("half-split-wrong-table", keeps=0.5, hint="The angles are laid out for the other pairing.", edits=[
-                (LEFT, "cos, sin = cos.repeat_interleave(2, -1), sin.repeat_interleave(2, -1); "
-                       "left = a * cos[:, : d // 2] - b * sin[:, : d // 2]"),
-                (RIGHT, "right = b * cos[:, d // 2 :] + a * sin[:, d // 2 :]"),
-            ]),
-            Mistake("interleaved-wrong-table", keeps=0.5, hint="The angles are laid out for the other pairing.", edits=[
-                (HALVES, EVEN_ODD),
-                (LEFT, "cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1); "
-                       "left = a * cos[:, 0::2] - b * sin[:, 0::2]"),
-                (RIGHT, "right = b * cos[:, 1::2] + a * sin[:, 1::2]"),
-                (CAT, STACK),
-            ]),
+            Mistake(
+                "interleaved",
+                edits=[(HALVES, EVEN_ODD), (CAT, STACK)],
+                keeps=0.8,
+                hint="Pairs are (i, i + d/2) here, not (2i, 2i + 1).",
+            ),
+            Mistake(
+                "output-interleaved", replace=CAT, by=STACK, keeps=0.7, hint="Put the halves back where they were."
+            ),
+            Mistake(
+                "evens-to-halves",
+                replace=HALVES,
+                by=EVEN_ODD,
+                keeps=0.7,
+                hint="Take the two halves of x, not its even and odd numbers.",
+            ),
+            Mistake(
+                "half-split-wrong-table",
+                keeps=0.5,
+                hint="The angles are laid out for the other pairing.",
+                edits=[
+                    (
+                        LEFT,
+                        "cos, sin = cos.repeat_interleave(2, -1), sin.repeat_interleave(2, -1); "
+                        "left = a * cos[:, : d // 2] - b * sin[:, : d // 2]",
+                    ),
+                    (RIGHT, "right = b * cos[:, d // 2 :] + a * sin[:, d // 2 :]"),
+                ],
+            ),
+            Mistake(
+                "interleaved-wrong-table",
+                keeps=0.5,
+                hint="The angles are laid out for the other pairing.",
+                edits=[
+                    (HALVES, EVEN_ODD),
+                    (
+                        LEFT,
+                        "cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1); "
+                        "left = a * cos[:, 0::2] - b * sin[:, 0::2]",
+                    ),
+                    (RIGHT, "right = b * cos[:, 1::2] + a * sin[:, 1::2]"),
+                    (CAT, STACK),
+                ],
+            ),
         ],
     ),
     Axis(
@@ -81,14 +155,31 @@ ROPE = [
         question="2",
         function="apply_rope",
         mistakes=[
-            Mistake("positions-ignored", edits=[(ROWS, "rows = x.shape[-2]"), ("table[positions]", "table")], keeps=0.4,
-                    hint="Use the positions that you are given."),
-            Mistake("sorted-positions", replace="table[positions]", by="table[positions.sort().values]", keeps=0.6,
-                    hint="Row t belongs to positions[t]: don't sort."),
-            Mistake("relative-to-first", keeps=0.8, hint="Don't subtract the first position.",
-                    edits=[(ROWS, "rows = 2"), ("table[positions]", "(positions - positions[:1])[:, None] * table[1]")]),
-            Mistake("from-one", edits=[(ROWS, "rows = int(positions.max()) + 2"), ("table[positions]", "table[positions + 1]")],
-                    keeps=0.9, hint="Use the positions as they are given: they count from 0."),
+            Mistake(
+                "positions-ignored",
+                edits=[(ROWS, "rows = x.shape[-2]"), ("table[positions]", "table")],
+                keeps=0.4,
+                hint="Use the positions that you are given.",
+            ),
+            Mistake(
+                "sorted-positions",
+                replace="table[positions]",
+                by="table[positions.sort().values]",
+                keeps=0.6,
+                hint="Row t belongs to positions[t]: don't sort.",
+            ),
+            Mistake(
+                "relative-to-first",
+                keeps=0.8,
+                hint="Don't subtract the first position.",
+                edits=[(ROWS, "rows = 2"), ("table[positions]", "(positions - positions[:1])[:, None] * table[1]")],
+            ),
+            Mistake(
+                "from-one",
+                edits=[(ROWS, "rows = int(positions.max()) + 2"), ("table[positions]", "table[positions + 1]")],
+                keeps=0.9,
+                hint="Use the positions as they are given: they count from 0.",
+            ),
         ],
     ),
     Axis(
@@ -97,17 +188,41 @@ ROPE = [
         function="apply_rope",
         mistakes=[
             Mistake("base-fixed", replace="rows, d, base", by="rows, d, 10000.0", keeps=0.6, hint="Use `base`."),
-            Mistake("half-exponent", replace="rows, d, base", by="rows, d, base**0.5", keeps=0.5,
-                    hint="The speeds are base^(−2i/d)."),
-            Mistake("i-from-one", replace="rope_angles(rows, d, base)", by="rope_angles(rows, d, base) * base ** (-2 / d)",
-                    keeps=0.6, hint="i starts at 0."),
-            Mistake("all-ones", replace="rope_angles(rows, d, base)",
-                    by="torch.arange(rows).double()[:, None].expand(-1, d // 2)", keeps=0.3,
-                    hint="Each pair has its own speed."),
-            Mistake("reversed-speeds", replace="rope_angles(rows, d, base)", by="rope_angles(rows, d, base).flip(-1)",
-                    keeps=0.6, hint="The first pair is the fastest."),
-            Mistake("degrees", replace="rope_angles(rows, d, base)", by="rope_angles(rows, d, base) * (180 / math.pi)",
-                    keeps=0.4, hint="Angles are in radians."),
+            Mistake(
+                "half-exponent",
+                replace="rows, d, base",
+                by="rows, d, base**0.5",
+                keeps=0.5,
+                hint="The speeds are base^(−2i/d).",
+            ),
+            Mistake(
+                "i-from-one",
+                replace="rope_angles(rows, d, base)",
+                by="rope_angles(rows, d, base) * base ** (-2 / d)",
+                keeps=0.6,
+                hint="i starts at 0.",
+            ),
+            Mistake(
+                "all-ones",
+                replace="rope_angles(rows, d, base)",
+                by="torch.arange(rows).double()[:, None].expand(-1, d // 2)",
+                keeps=0.3,
+                hint="Each pair has its own speed.",
+            ),
+            Mistake(
+                "reversed-speeds",
+                replace="rope_angles(rows, d, base)",
+                by="rope_angles(rows, d, base).flip(-1)",
+                keeps=0.6,
+                hint="The first pair is the fastest.",
+            ),
+            Mistake(
+                "degrees",
+                replace="rope_angles(rows, d, base)",
+                by="rope_angles(rows, d, base) * (180 / math.pi)",
+                keeps=0.4,
+                hint="Angles are in radians.",
+            ),
         ],
     ),
     Axis(
@@ -115,22 +230,47 @@ ROPE = [
         question="2",
         function="apply_rope",
         mistakes=[
-            Mistake("other-direction", keeps=0.7, hint="The sign of the sine is exchanged.",
-                    edits=[("a * cos - b * sin", "a * cos + b * sin"), ("b * cos + a * sin", "b * cos - a * sin")]),
-            Mistake("no-minus", replace="a * cos - b * sin", by="a * cos + b * sin", keeps=0.3,
-                    hint="A rotation needs one minus sign."),
-            Mistake("sin-cos-exchanged", keeps=0.5, hint="The cosine belongs to x, the sine to its turned partner.",
-                    edits=[("a * cos - b * sin", "a * sin - b * cos"), ("b * cos + a * sin", "b * sin + a * cos")]),
-            Mistake("not-rotated", edits=[("a * cos - b * sin", "a * cos"), ("b * cos + a * sin", "b * cos")], keeps=0.2,
-                    hint="Both numbers of a pair must mix."),
-            Mistake("partner-missing", keeps=0.2, hint="Both numbers of a pair must mix.",
-                    edits=[("a * cos - b * sin", "a * cos - a * sin"), ("b * cos + a * sin", "b * cos + b * sin")]),
+            Mistake(
+                "other-direction",
+                keeps=0.7,
+                hint="The sign of the sine is exchanged.",
+                edits=[("a * cos - b * sin", "a * cos + b * sin"), ("b * cos + a * sin", "b * cos - a * sin")],
+            ),
+            Mistake(
+                "no-minus",
+                replace="a * cos - b * sin",
+                by="a * cos + b * sin",
+                keeps=0.3,
+                hint="A rotation needs one minus sign.",
+            ),
+            Mistake(
+                "sin-cos-exchanged",
+                keeps=0.5,
+                hint="The cosine belongs to x, the sine to its turned partner.",
+                edits=[("a * cos - b * sin", "a * sin - b * cos"), ("b * cos + a * sin", "b * sin + a * cos")],
+            ),
+            Mistake(
+                "not-rotated",
+                edits=[("a * cos - b * sin", "a * cos"), ("b * cos + a * sin", "b * cos")],
+                keeps=0.2,
+                hint="Both numbers of a pair must mix.",
+            ),
+            Mistake(
+                "partner-missing",
+                keeps=0.2,
+                hint="Both numbers of a pair must mix.",
+                edits=[("a * cos - b * sin", "a * cos - a * sin"), ("b * cos + a * sin", "b * cos + b * sin")],
+            ),
             Mistake("first-half-only", replace="b * cos + a * sin", by="b", keeps=0.4, hint="Write both halves."),
-            Mistake("added", edits=[("a * cos - b * sin", "a + cos"), ("b * cos + a * sin", "b + sin")], keeps=0.2,
-                    hint="RoPE multiplies; it adds nothing to x."),
+            Mistake(
+                "added",
+                edits=[("a * cos - b * sin", "a + cos"), ("b * cos + a * sin", "b + sin")],
+                keeps=0.2,
+                hint="RoPE multiplies; it adds nothing to x.",
+            ),
         ],
     ),
-]  # fmt: skip
+]
 
 # ── Q3 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 CONVERSION = [
@@ -139,12 +279,27 @@ CONVERSION = [
         question="3",
         function="to_half_split",
         mistakes=[
-            Mistake("inverse", replace="heads[:, order]", by="heads[:, order.argsort()]", keeps=0.7,
-                    hint="That converts the other way, from half-split to interleaved."),
-            Mistake("odds-first", replace="[torch.arange(0, d, 2), torch.arange(1, d, 2)]",
-                    by="[torch.arange(1, d, 2), torch.arange(0, d, 2)]", keeps=0.7, hint="The even rows come first."),
-            Mistake("reversed", replace="heads[:, order]", by="heads[:, order.flip(0)]", keeps=0.3,
-                    hint="Even rows, then odd rows, each in rising order: nothing is flipped."),
+            Mistake(
+                "inverse",
+                replace="heads[:, order]",
+                by="heads[:, order.argsort()]",
+                keeps=0.7,
+                hint="That converts the other way, from half-split to interleaved.",
+            ),
+            Mistake(
+                "odds-first",
+                replace="[torch.arange(0, d, 2), torch.arange(1, d, 2)]",
+                by="[torch.arange(1, d, 2), torch.arange(0, d, 2)]",
+                keeps=0.7,
+                hint="The even rows come first.",
+            ),
+            Mistake(
+                "reversed",
+                replace="heads[:, order]",
+                by="heads[:, order.flip(0)]",
+                keeps=0.3,
+                hint="Even rows, then odd rows, each in rising order: nothing is flipped.",
+            ),
             Mistake("unchanged", replace="heads[:, order]", by="heads", keeps=0, hint="Nothing was reordered."),
         ],
     ),
@@ -153,18 +308,35 @@ CONVERSION = [
         question="3",
         function="to_half_split",
         mistakes=[
-            Mistake("whole-matrix", replace="W.shape[0] // n_heads", by="(n_heads := 1) * W.shape[0]", keeps=0.5,
-                    hint="Reorder inside each head, not over the whole matrix."),
-            Mistake("heads-inside", keeps=0.5, hint="Heads are the outer blocks of rows.",
-                    edits=[("W.reshape(n_heads, d, -1)", "W.reshape(d, n_heads, -1).transpose(0, 1)"),
-                           (".reshape(W.shape)", ".transpose(0, 1).reshape(W.shape)")]),
-            Mistake("columns", keeps=0.3, hint="Rows are outputs: reorder rows, not columns.",
-                    edits=[("W.reshape(n_heads, d, -1)", "W.T.reshape(1, W.shape[1], -1)"),
-                           ("d = W.shape[0] // n_heads", "d = W.shape[1]"),
-                           (".reshape(W.shape)", "[0].T")]),
+            Mistake(
+                "whole-matrix",
+                replace="W.shape[0] // n_heads",
+                by="(n_heads := 1) * W.shape[0]",
+                keeps=0.5,
+                hint="Reorder inside each head, not over the whole matrix.",
+            ),
+            Mistake(
+                "heads-inside",
+                keeps=0.5,
+                hint="Heads are the outer blocks of rows.",
+                edits=[
+                    ("W.reshape(n_heads, d, -1)", "W.reshape(d, n_heads, -1).transpose(0, 1)"),
+                    (".reshape(W.shape)", ".transpose(0, 1).reshape(W.shape)"),
+                ],
+            ),
+            Mistake(
+                "columns",
+                keeps=0.3,
+                hint="Rows are outputs: reorder rows, not columns.",
+                edits=[
+                    ("W.reshape(n_heads, d, -1)", "W.T.reshape(1, W.shape[1], -1)"),
+                    ("d = W.shape[0] // n_heads", "d = W.shape[1]"),
+                    (".reshape(W.shape)", "[0].T"),
+                ],
+            ),
         ],
     ),
-]  # fmt: skip
+]
 
 # ── Q4 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 TURN = "self.apply_rope(z, positions, self.base)"
@@ -179,8 +351,13 @@ GQA = [
         mistakes=[
             Mistake("not-scaled", replace=" / math.sqrt(d)", by="", keeps=0.6, hint="Divide the scores by √d."),
             Mistake("by-d", replace="math.sqrt(d)", by="d", keeps=0.6, hint="Divide by √d, not by d."),
-            Mistake("by-root-width", replace="math.sqrt(d)", by="math.sqrt(width)", keeps=0.7,
-                    hint="The width of one head counts, not that of all."),
+            Mistake(
+                "by-root-width",
+                replace="math.sqrt(d)",
+                by="math.sqrt(width)",
+                keeps=0.7,
+                hint="The width of one head counts, not that of all.",
+            ),
         ],
     ),
     Axis(
@@ -188,35 +365,95 @@ GQA = [
         question="4",
         function="GroupedQueryAttention",
         mistakes=[
-            Mistake("no-mask", replace="scores.masked_fill(~past, -math.inf)", by="scores", keeps=0.3,
-                    hint="The future leaks: use the causal mask.", spills=("8",)),
-            Mistake("mask-after-softmax", replace="torch.softmax(scores.masked_fill(~past, -math.inf), dim=-1)",
-                    by="torch.softmax(scores, dim=-1) * past", keeps=0.6, hint="Mask before the softmax."),
-            Mistake("sees-next", replace=".tril()", by=".tril(1)", keeps=0.6, hint="Position t sees 0 … t, not t + 1.",
-                    spills=("8",)),
-            Mistake("not-itself", replace=".tril()", by=".tril(-1)", keeps=0.6, hint="Position t sees itself too.",
-                    spills=("8",)),
-            Mistake("masked-to-zero", replace="-math.inf", by="0.0", keeps=0.5,
-                    hint="A score of 0 is not “no weight”: use −∞."),
-            Mistake("masked-to-almost-zero", replace="-math.inf", by="1e-9", keeps=0.5,
-                    hint="A score near 0 is not “no weight”: use −∞, or −1e9 with its minus."),
+            Mistake(
+                "no-mask",
+                replace="scores.masked_fill(~past, -math.inf)",
+                by="scores",
+                keeps=0.3,
+                hint="The future leaks: use the causal mask.",
+                spills=("8",),
+            ),
+            Mistake(
+                "mask-after-softmax",
+                replace="torch.softmax(scores.masked_fill(~past, -math.inf), dim=-1)",
+                by="torch.softmax(scores, dim=-1) * past",
+                keeps=0.6,
+                hint="Mask before the softmax.",
+            ),
+            Mistake(
+                "sees-next",
+                replace=".tril()",
+                by=".tril(1)",
+                keeps=0.6,
+                hint="Position t sees 0 … t, not t + 1.",
+                spills=("8",),
+            ),
+            Mistake(
+                "not-itself",
+                replace=".tril()",
+                by=".tril(-1)",
+                keeps=0.6,
+                hint="Position t sees itself too.",
+                spills=("8",),
+            ),
+            Mistake(
+                "masked-to-zero",
+                replace="-math.inf",
+                by="0.0",
+                keeps=0.5,
+                hint="A score of 0 is not “no weight”: use −∞.",
+            ),
+            Mistake(
+                "masked-to-almost-zero",
+                replace="-math.inf",
+                by="1e-9",
+                keeps=0.5,
+                hint="A score near 0 is not “no weight”: use −∞, or −1e9 with its minus.",
+            ),
         ],
     ),
-    Mistake("over-queries", question="4", function="GroupedQueryAttention.forward", replace="dim=-1)", by="dim=-2)", keeps=0.4,
-            hint="The softmax runs over the keys: one row of weights for each query."),
+    Mistake(
+        "over-queries",
+        question="4",
+        function="GroupedQueryAttention.forward",
+        replace="dim=-1)",
+        by="dim=-2)",
+        keeps=0.4,
+        hint="The softmax runs over the keys: one row of weights for each query.",
+    ),
     Axis(
         "gqa-sharing",
         question="4",
         function="GroupedQueryAttention.forward",
         mistakes=[
-            Mistake("cyclic", replace=REPEAT, by="z.repeat(1, self.query_heads // self.kv_heads, 1, 1)", keeps=0.8,
-                    hint="Query head h uses head h // g; you used h mod kv_heads."),
-            Mistake("values-cyclic", replace=EXPAND, keeps=0.6, hint="K and V must be expanded alike: head h // g.",
-                    by="k, v = expand(k), v.repeat(1, self.query_heads // self.kv_heads, 1, 1)"),
-            Mistake("keys-cyclic", replace=EXPAND, keeps=0.6, hint="K and V must be expanded alike: head h // g.",
-                    by="k, v = k.repeat(1, self.query_heads // self.kv_heads, 1, 1), expand(v)"),
-            Mistake("groups-summed", replace=EXPAND, keeps=0.3, hint="Query heads stay separate: don't sum them up.",
-                    by="q = expand(q.reshape(B, self.kv_heads, -1, T, d).sum(dim=2)); k, v = expand(k), expand(v)"),
+            Mistake(
+                "cyclic",
+                replace=REPEAT,
+                by="z.repeat(1, self.query_heads // self.kv_heads, 1, 1)",
+                keeps=0.8,
+                hint="Query head h uses head h // g; you used h mod kv_heads.",
+            ),
+            Mistake(
+                "values-cyclic",
+                replace=EXPAND,
+                keeps=0.6,
+                hint="K and V must be expanded alike: head h // g.",
+                by="k, v = expand(k), v.repeat(1, self.query_heads // self.kv_heads, 1, 1)",
+            ),
+            Mistake(
+                "keys-cyclic",
+                replace=EXPAND,
+                keeps=0.6,
+                hint="K and V must be expanded alike: head h // g.",
+                by="k, v = k.repeat(1, self.query_heads // self.kv_heads, 1, 1), expand(v)",
+            ),
+            Mistake(
+                "groups-summed",
+                replace=EXPAND,
+                keeps=0.3,
+                hint="Query heads stay separate: don't sum them up.",
+                by="q = expand(q.reshape(B, self.kv_heads, -1, T, d).sum(dim=2)); k, v = expand(k), expand(v)",
+            ),
         ],
     ),
     Axis(
@@ -224,19 +461,45 @@ GQA = [
         question="4",
         function="GroupedQueryAttention.forward",
         mistakes=[
-            Mistake("interleaved", replace=TURN, keeps=0.8, hint="Pairs are (i, i + d/2), not (2i, 2i + 1).",
-                    by="torch.stack(self.apply_rope(torch.cat([z[..., ::2], z[..., 1::2]], -1), positions, self.base)"
-                       ".chunk(2, -1), -1).flatten(-2)"),
+            Mistake(
+                "interleaved",
+                replace=TURN,
+                keeps=0.8,
+                hint="Pairs are (i, i + d/2), not (2i, 2i + 1).",
+                by="torch.stack(self.apply_rope(torch.cat([z[..., ::2], z[..., 1::2]], -1), positions, self.base)"
+                ".chunk(2, -1), -1).flatten(-2)",
+            ),
             Mistake("base-ignored", replace="self.base)", by="10000.0)", keeps=0.6, hint="Use the base of the config."),
-            Mistake("half-exponent", replace="self.base)", by="self.base**0.5)", keeps=0.6,
-                    hint="The speeds are base^(−2i/d)."),
+            Mistake(
+                "half-exponent",
+                replace="self.base)",
+                by="self.base**0.5)",
+                keeps=0.6,
+                hint="The speeds are base^(−2i/d).",
+            ),
             Mistake("other-direction", replace=TURN, by=OTHER, keeps=0.7, hint="The sign of the sine is exchanged."),
-            Mistake("no-minus", replace=TURN, keeps=0.4, hint="One part of the rotation needs a minus.",
-                    by=f"torch.cat([{OTHER}[..., : d // 2], {TURN}[..., d // 2 :]], -1)"),
-            Mistake("whole-width", replace=TURN, keeps=0.4, hint="Rotate after splitting into heads: d is one head's.",
-                    by="split(self.apply_rope(z.transpose(1, 2).reshape(B, T, -1), positions, self.base))"),
-            Mistake("no-rope", replace="q, k = rotate(q), rotate(k)", by="pass", keeps=0.4, hint="RoPE is missing.",
-                    spills=("8",)),
+            Mistake(
+                "no-minus",
+                replace=TURN,
+                keeps=0.4,
+                hint="One part of the rotation needs a minus.",
+                by=f"torch.cat([{OTHER}[..., : d // 2], {TURN}[..., d // 2 :]], -1)",
+            ),
+            Mistake(
+                "whole-width",
+                replace=TURN,
+                keeps=0.4,
+                hint="Rotate after splitting into heads: d is one head's.",
+                by="split(self.apply_rope(z.transpose(1, 2).reshape(B, T, -1), positions, self.base))",
+            ),
+            Mistake(
+                "no-rope",
+                replace="q, k = rotate(q), rotate(k)",
+                by="pass",
+                keeps=0.4,
+                hint="RoPE is missing.",
+                spills=("8",),
+            ),
         ],
     ),
     Axis(
@@ -244,34 +507,75 @@ GQA = [
         question="4",
         function="GroupedQueryAttention.forward",
         mistakes=[
-            Mistake("q-only", replace="rotate(q), rotate(k)", by="rotate(q), k", keeps=0.5, hint="Rotate the keys too."),
-            Mistake("k-only", replace="rotate(q), rotate(k)", by="q, rotate(k)", keeps=0.5, hint="Rotate the queries too."),
-            Mistake("v-too", replace="q, k = rotate(q), rotate(k)", by="q, k, v = rotate(q), rotate(k), rotate(v)",
-                    keeps=0.6, hint="Values carry no position: don't rotate them."),
+            Mistake(
+                "q-only", replace="rotate(q), rotate(k)", by="rotate(q), k", keeps=0.5, hint="Rotate the keys too."
+            ),
+            Mistake(
+                "k-only", replace="rotate(q), rotate(k)", by="q, rotate(k)", keeps=0.5, hint="Rotate the queries too."
+            ),
+            Mistake(
+                "v-too",
+                replace="q, k = rotate(q), rotate(k)",
+                by="q, k, v = rotate(q), rotate(k), rotate(v)",
+                keeps=0.6,
+                hint="Values carry no position: don't rotate them.",
+            ),
         ],
     ),
-    Mistake("not-transposed-back", question="4", function="GroupedQueryAttention.forward",
-            replace="heads.transpose(1, 2).reshape", by="heads.reshape", keeps=0.4, hint="Transpose before you reshape.",
-            spills=("8",)),
-    Mistake("no-out-proj", question="4", function="GroupedQueryAttention.forward", replace="self.out_proj(merged)",
-            by="merged", keeps=0.6, hint="Apply out_proj."),
+    Mistake(
+        "not-transposed-back",
+        question="4",
+        function="GroupedQueryAttention.forward",
+        replace="heads.transpose(1, 2).reshape",
+        by="heads.reshape",
+        keeps=0.4,
+        hint="Transpose before you reshape.",
+        spills=("8",),
+    ),
+    Mistake(
+        "no-out-proj",
+        question="4",
+        function="GroupedQueryAttention.forward",
+        replace="self.out_proj(merged)",
+        by="merged",
+        keeps=0.6,
+        hint="Apply out_proj.",
+    ),
     Axis(
         "gqa-dropout",
         question="4",
         function="GroupedQueryAttention.forward",
         pairs=False,
         mistakes=[
-            Mistake("always-on", keeps=0, hint="Use dropout in training only.",
-                    edits=[("self.attn_dropout(weights)", "nn.functional.dropout(weights, self.attn_dropout.p)"),
-                           ("self.resid_dropout(self.out_proj(merged))",
-                            "nn.functional.dropout(self.out_proj(merged), self.resid_dropout.p)")]),
-            Mistake("no-attention-dropout", replace="self.attn_dropout(weights)", by="weights", keeps=0.5,
-                    hint="There are two dropouts: one works on the attention weights."),
-            Mistake("no-residual-dropout", replace="self.resid_dropout(self.out_proj(merged))", by="self.out_proj(merged)",
-                    keeps=0.5, hint="There are two dropouts: one works on the output, after out_proj."),
+            Mistake(
+                "always-on",
+                keeps=0,
+                hint="Use dropout in training only.",
+                edits=[
+                    ("self.attn_dropout(weights)", "nn.functional.dropout(weights, self.attn_dropout.p)"),
+                    (
+                        "self.resid_dropout(self.out_proj(merged))",
+                        "nn.functional.dropout(self.out_proj(merged), self.resid_dropout.p)",
+                    ),
+                ],
+            ),
+            Mistake(
+                "no-attention-dropout",
+                replace="self.attn_dropout(weights)",
+                by="weights",
+                keeps=0.5,
+                hint="There are two dropouts: one works on the attention weights.",
+            ),
+            Mistake(
+                "no-residual-dropout",
+                replace="self.resid_dropout(self.out_proj(merged))",
+                by="self.out_proj(merged)",
+                keeps=0.5,
+                hint="There are two dropouts: one works on the output, after out_proj.",
+            ),
         ],
     ),
-]  # fmt: skip
+]
 
 # ── Q5 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 COUNTS = [
@@ -280,19 +584,47 @@ COUNTS = [
         question="5",
         function="gqa_param_count",
         mistakes=[
-            Mistake("as-mha", replace="kv_heads * d, kv_heads * d", by="width, width", keeps=0.4,
-                    hint="K and V are smaller: they have kv_heads heads."),
-            Mistake("only-k-smaller", replace="kv_heads * d, kv_heads * d", by="kv_heads * d, width", keeps=0.6,
-                    hint="V shrinks too."),
-            Mistake("groups-for-heads", replace="kv_heads * d, kv_heads * d",
-                    by="query_heads // kv_heads * d, query_heads // kv_heads * d", keeps=0.5,
-                    hint="K and V have kv_heads heads, not query_heads / kv_heads."),
+            Mistake(
+                "as-mha",
+                replace="kv_heads * d, kv_heads * d",
+                by="width, width",
+                keeps=0.4,
+                hint="K and V are smaller: they have kv_heads heads.",
+            ),
+            Mistake(
+                "only-k-smaller",
+                replace="kv_heads * d, kv_heads * d",
+                by="kv_heads * d, width",
+                keeps=0.6,
+                hint="V shrinks too.",
+            ),
+            Mistake(
+                "groups-for-heads",
+                replace="kv_heads * d, kv_heads * d",
+                by="query_heads // kv_heads * d, query_heads // kv_heads * d",
+                keeps=0.5,
+                hint="K and V have kv_heads heads, not query_heads / kv_heads.",
+            ),
         ],
     ),
-    Mistake("no-out-proj", question="5", function="gqa_param_count", replace=", width]", by="]", keeps=0.6,
-            hint="Count out_proj too."),
-    Mistake("no-biases", question="5", function="gqa_param_count", replace="width + int(bias)", by="width", keeps=0.7,
-            hint="With bias=True each output has one parameter more."),
+    Mistake(
+        "no-out-proj",
+        question="5",
+        function="gqa_param_count",
+        replace=", width]",
+        by="]",
+        keeps=0.6,
+        hint="Count out_proj too.",
+    ),
+    Mistake(
+        "no-biases",
+        question="5",
+        function="gqa_param_count",
+        replace="width + int(bias)",
+        by="width",
+        keeps=0.7,
+        hint="With bias=True each output has one parameter more.",
+    ),
     *(
         Mistake(name, question="5", function="kv_cache_bytes", replace=replace, by=by, keeps=keeps, hint=hint)
         for name, replace, by, keeps, hint in (
@@ -305,7 +637,7 @@ COUNTS = [
             ("values-not-bytes", "values * bytes_per_value", "values", 0.6, "Multiply by the bytes of a value."),
         )
     ),
-]  # fmt: skip
+]
 
 # ── Q6 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 ATTEND, FEED = "x = x + self.attn(self.norm1(x))", "x = x + self.mlp(self.norm2(x))"
@@ -316,22 +648,62 @@ MODEL = [
         question="6",
         function="Block.forward",
         mistakes=[
-            Mistake("post-norm", keeps=0.5, hint="The norm comes before each sub-layer.", seen_in=SEEN,
-                    edits=[(ATTEND, "x = self.norm1(x + self.attn(x))"), (FEED, "x = self.norm2(x + self.mlp(x))")]),
-            Mistake("attention-not-residual", replace=ATTEND, by="x = self.attn(self.norm1(x))", keeps=0.5,
-                    hint="Add the input back to what the attention gives.", seen_in=SEEN),
-            Mistake("mlp-not-residual", replace=FEED, by="x = self.mlp(self.norm2(x))", keeps=0.5,
-                    hint="Add the input back to what the MLP gives.", seen_in=SEEN),
-            Mistake("no-residuals", keeps=0.3, hint="Add the input back after each sub-layer.", seen_in=SEEN,
-                    edits=[(ATTEND, "x = self.attn(self.norm1(x))"), (FEED, "x = self.mlp(self.norm2(x))")],
-                    spills=("8",)),
-            Mistake("residual-from-norm", keeps=0.5, hint="Add x itself, not norm(x).", seen_in=SEEN,
-                    edits=[(ATTEND, "x = self.norm1(x); x = x + self.attn(x)"),
-                           (FEED, "x = self.norm2(x); x = x + self.mlp(x)")]),
-            Mistake("parallel", keeps=0.5, hint="The MLP reads the sum of input and attention.", seen_in=SEEN,
-                    edits=[(ATTEND, "y = x + self.attn(self.norm1(x))"), (FEED, "x = y + self.mlp(self.norm2(x))")]),
-            Mistake("one-norm", replace="self.mlp(self.norm2(x))", by="self.mlp(self.norm1(x))", keeps=0.6,
-                    hint="norm2 is a norm of its own, for the MLP.", seen_in=SEEN),
+            Mistake(
+                "post-norm",
+                keeps=0.5,
+                hint="The norm comes before each sub-layer.",
+                seen_in=SEEN,
+                edits=[(ATTEND, "x = self.norm1(x + self.attn(x))"), (FEED, "x = self.norm2(x + self.mlp(x))")],
+            ),
+            Mistake(
+                "attention-not-residual",
+                replace=ATTEND,
+                by="x = self.attn(self.norm1(x))",
+                keeps=0.5,
+                hint="Add the input back to what the attention gives.",
+                seen_in=SEEN,
+            ),
+            Mistake(
+                "mlp-not-residual",
+                replace=FEED,
+                by="x = self.mlp(self.norm2(x))",
+                keeps=0.5,
+                hint="Add the input back to what the MLP gives.",
+                seen_in=SEEN,
+            ),
+            Mistake(
+                "no-residuals",
+                keeps=0.3,
+                hint="Add the input back after each sub-layer.",
+                seen_in=SEEN,
+                edits=[(ATTEND, "x = self.attn(self.norm1(x))"), (FEED, "x = self.mlp(self.norm2(x))")],
+                spills=("8",),
+            ),
+            Mistake(
+                "residual-from-norm",
+                keeps=0.5,
+                hint="Add x itself, not norm(x).",
+                seen_in=SEEN,
+                edits=[
+                    (ATTEND, "x = self.norm1(x); x = x + self.attn(x)"),
+                    (FEED, "x = self.norm2(x); x = x + self.mlp(x)"),
+                ],
+            ),
+            Mistake(
+                "parallel",
+                keeps=0.5,
+                hint="The MLP reads the sum of input and attention.",
+                seen_in=SEEN,
+                edits=[(ATTEND, "y = x + self.attn(self.norm1(x))"), (FEED, "x = y + self.mlp(self.norm2(x))")],
+            ),
+            Mistake(
+                "one-norm",
+                replace="self.mlp(self.norm2(x))",
+                by="self.mlp(self.norm1(x))",
+                keeps=0.6,
+                hint="norm2 is a norm of its own, for the MLP.",
+                seen_in=SEEN,
+            ),
         ],
     ),
     Axis(
@@ -339,12 +711,30 @@ MODEL = [
         question="6",
         function="MLP.forward",
         mistakes=[
-            Mistake("relu", replace='nn.functional.gelu(self.fc(x), approximate="tanh")',
-                    by="nn.functional.relu(self.fc(x))", keeps=0.7, hint="GELU in its tanh form, not ReLU.", seen_in=SEEN),
-            Mistake("gelu-exact", replace=', approximate="tanh"', by="", keeps=0.8, hint="GELU in its tanh form.",
-                    seen_in=SEEN),
-            Mistake("no-activation", replace='nn.functional.gelu(self.fc(x), approximate="tanh")', by="self.fc(x)",
-                    keeps=0.4, hint="GELU is missing between fc and proj.", seen_in=SEEN),
+            Mistake(
+                "relu",
+                replace='nn.functional.gelu(self.fc(x), approximate="tanh")',
+                by="nn.functional.relu(self.fc(x))",
+                keeps=0.7,
+                hint="GELU in its tanh form, not ReLU.",
+                seen_in=SEEN,
+            ),
+            Mistake(
+                "gelu-exact",
+                replace=', approximate="tanh"',
+                by="",
+                keeps=0.8,
+                hint="GELU in its tanh form.",
+                seen_in=SEEN,
+            ),
+            Mistake(
+                "no-activation",
+                replace='nn.functional.gelu(self.fc(x), approximate="tanh")',
+                by="self.fc(x)",
+                keeps=0.4,
+                hint="GELU is missing between fc and proj.",
+                seen_in=SEEN,
+            ),
         ],
     ),
     Axis(
@@ -352,46 +742,105 @@ MODEL = [
         question="6",
         function="GPT.forward",
         mistakes=[
-            Mistake("first-block-only", replace="in self.blocks", by="in self.blocks[:1]", keeps=0.4, hint="Use every block."),
-            Mistake("shared-block", replace="x = block(x)", by="x = self.blocks[0](x)", keeps=0.4,
-                    hint="Use every block, each with weights of its own."),
+            Mistake(
+                "first-block-only",
+                replace="in self.blocks",
+                by="in self.blocks[:1]",
+                keeps=0.4,
+                hint="Use every block.",
+            ),
+            Mistake(
+                "shared-block",
+                replace="x = block(x)",
+                by="x = self.blocks[0](x)",
+                keeps=0.4,
+                hint="Use every block, each with weights of its own.",
+            ),
         ],
     ),
-    Mistake("no-final-norm", question="6", function="GPT.forward", replace="x = self.norm(x)", by="pass", keeps=0.6,
-            hint="`norm` comes before the head."),
+    Mistake(
+        "no-final-norm",
+        question="6",
+        function="GPT.forward",
+        replace="x = self.norm(x)",
+        by="pass",
+        keeps=0.6,
+        hint="`norm` comes before the head.",
+    ),
     Axis(
         "output",
         question="6",
         function="GPT.forward",
         mistakes=[
-            Mistake("tied-head", replace="self.head(x)", by="x @ self.tok.weight.T", keeps=0.6,
-                    hint="The head has weights of its own."),
-            Mistake("hidden-returned", replace="self.head(x)", by="x", keeps=0.4, hint="Apply the head.", spills=("8",)),
-            Mistake("log-softmax-returned", replace="self.head(x)", by="torch.log_softmax(self.head(x), -1)", keeps=0.7,
-                    hint="Return logits, not log-probabilities."),
+            Mistake(
+                "tied-head",
+                replace="self.head(x)",
+                by="x @ self.tok.weight.T",
+                keeps=0.6,
+                hint="The head has weights of its own.",
+            ),
+            Mistake(
+                "hidden-returned", replace="self.head(x)", by="x", keeps=0.4, hint="Apply the head.", spills=("8",)
+            ),
+            Mistake(
+                "log-softmax-returned",
+                replace="self.head(x)",
+                by="torch.log_softmax(self.head(x), -1)",
+                keeps=0.7,
+                hint="Return logits, not log-probabilities.",
+            ),
         ],
     ),
-    Mistake("embedding-scaled", question="6", function="GPT.forward", replace="self.tok(ids)",
-            by='self.tok(ids) * math.sqrt(self.config["width"])', keeps=0.6, hint="Don't scale the embeddings."),
+    Mistake(
+        "embedding-scaled",
+        question="6",
+        function="GPT.forward",
+        replace="self.tok(ids)",
+        by='self.tok(ids) * math.sqrt(self.config["width"])',
+        keeps=0.6,
+        hint="Don't scale the embeddings.",
+    ),
     Axis(
         "building",
         question="6",
         function="GPT.__init__",
         mistakes=[
-            Mistake("eps", replace="set_start_values(self)", keeps=0.8, hint="The eps of the norms is 1e-5, as it comes.",
-                    by="set_start_values(self)\n        for part in self.modules():\n"
-                       "            part.eps = 1e-6"),
-            Mistake("no-positions", replace="set_start_values(self)", keeps=0.4, hint="RoPE is missing in the model.",
-                    by="set_start_values(self)\n        for block in self.blocks:\n"
-                       "            block.attn.apply_rope = lambda z, *rest: z", spills=("8",)),
-            Mistake("no-mask", replace="set_start_values(self)", keeps=0.3, hint="The future leaks in the model.",
-                    by="set_start_values(self)\n        for block in self.blocks:\n"
-                       "            block.attn.past.fill_(True)", spills=("8",)),
-            Mistake("no-start-values", replace="set_start_values(self)", by="pass", keeps=0.5,
-                    hint="Call set_start_values at the end.", pairs=False, spills=("8",)),
+            Mistake(
+                "eps",
+                replace="set_start_values(self)",
+                keeps=0.8,
+                hint="The eps of the norms is 1e-5, as it comes.",
+                by="set_start_values(self)\n        for part in self.modules():\n            part.eps = 1e-6",
+            ),
+            Mistake(
+                "no-positions",
+                replace="set_start_values(self)",
+                keeps=0.4,
+                hint="RoPE is missing in the model.",
+                by="set_start_values(self)\n        for block in self.blocks:\n"
+                "            block.attn.apply_rope = lambda z, *rest: z",
+                spills=("8",),
+            ),
+            Mistake(
+                "no-mask",
+                replace="set_start_values(self)",
+                keeps=0.3,
+                hint="The future leaks in the model.",
+                by="set_start_values(self)\n        for block in self.blocks:\n            block.attn.past.fill_(True)",
+                spills=("8",),
+            ),
+            Mistake(
+                "no-start-values",
+                replace="set_start_values(self)",
+                by="pass",
+                keeps=0.5,
+                hint="Call set_start_values at the end.",
+                pairs=False,
+                spills=("8",),
+            ),
         ],
     ),
-]  # fmt: skip
+]
 
 # ── Q7 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 GROW = "k, v = torch.cat([old_k, k], dim=2), torch.cat([old_v, v], dim=2)"
@@ -403,16 +852,31 @@ STEPS = [
         question="7",
         function="step",
         mistakes=[
-            Mistake("offset-restarts", replace="positions = t + torch.arange(n)", by="positions = torch.arange(n)", keeps=0.5,
-                    hint="New tokens start at the cache's length, not at position 0."),
-            Mistake("no-rope", replace=ROTATE, by=f"if cache is None:\n            {ROTATE}", keeps=0.4,
-                    hint="Rotate in later steps too."),
-            Mistake("rotated-again", replace=SHARE, keeps=0.5, hint="Cached keys are rotated already: don't do it again.",
-                    by=f"""if cache is not None:
+            Mistake(
+                "offset-restarts",
+                replace="positions = t + torch.arange(n)",
+                by="positions = torch.arange(n)",
+                keeps=0.5,
+                hint="New tokens start at the cache's length, not at position 0.",
+            ),
+            Mistake(
+                "no-rope",
+                replace=ROTATE,
+                by=f"if cache is None:\n            {ROTATE}",
+                keeps=0.4,
+                hint="Rotate in later steps too.",
+            ),
+            Mistake(
+                "rotated-again",
+                replace=SHARE,
+                keeps=0.5,
+                hint="Cached keys are rotated already: don't do it again.",
+                by=f"""if cache is not None:
             again = apply_rope(k, torch.arange(t + n), config["base"])
             k = torch.cat([again[:, :, :t], k[:, :, t:]], dim=2)
             grown[-1] = (k, v)
-        {SHARE}"""),
+        {SHARE}""",
+            ),
         ],
     ),
     Axis(
@@ -420,10 +884,20 @@ STEPS = [
         question="7",
         function="step",
         mistakes=[
-            Mistake("square-mask", replace="<= t + torch.arange(n)[:, None]", by="<= torch.arange(n)[:, None]", keeps=0.5,
-                    hint="The mask is n × (t + n): new token i sees all t earlier ones."),
-            Mistake("no-mask", replace="scores.masked_fill(~visible, -math.inf)", by="scores", keeps=0.4,
-                    hint="Inside the new tokens the mask is needed too."),
+            Mistake(
+                "square-mask",
+                replace="<= t + torch.arange(n)[:, None]",
+                by="<= torch.arange(n)[:, None]",
+                keeps=0.5,
+                hint="The mask is n × (t + n): new token i sees all t earlier ones.",
+            ),
+            Mistake(
+                "no-mask",
+                replace="scores.masked_fill(~visible, -math.inf)",
+                by="scores",
+                keeps=0.4,
+                hint="Inside the new tokens the mask is needed too.",
+            ),
         ],
     ),
     Axis(
@@ -431,17 +905,36 @@ STEPS = [
         question="7",
         function="step",
         mistakes=[
-            Mistake("new-before-old", replace=GROW, by="k, v = torch.cat([k, old_k], dim=2), torch.cat([v, old_v], dim=2)",
-                    keeps=0.5, hint="Append new keys and values behind the old ones."),
-            Mistake("expanded-cache", keeps=0.8, hint="Cache the kv_heads heads, not one for each query head.",
-                    edits=[("if cache is not None:", f"{SHARE}\n        if cache is not None:"), (SHARE, "pass")]),
-            Mistake("first-blocks-cache", replace="cache[number]", by="cache[0]", keeps=0.5,
-                    hint="Each block has a cache of its own."),
-            Mistake("values-forgotten", replace=GROW, keeps=0.4, hint="Keep the values as well as the keys.",
-                    by="k, v = torch.cat([old_k, k], dim=2), torch.cat([0 * old_v, v], dim=2)"),
+            Mistake(
+                "new-before-old",
+                replace=GROW,
+                by="k, v = torch.cat([k, old_k], dim=2), torch.cat([v, old_v], dim=2)",
+                keeps=0.5,
+                hint="Append new keys and values behind the old ones.",
+            ),
+            Mistake(
+                "expanded-cache",
+                keeps=0.8,
+                hint="Cache the kv_heads heads, not one for each query head.",
+                edits=[("if cache is not None:", f"{SHARE}\n        if cache is not None:"), (SHARE, "pass")],
+            ),
+            Mistake(
+                "first-blocks-cache",
+                replace="cache[number]",
+                by="cache[0]",
+                keeps=0.5,
+                hint="Each block has a cache of its own.",
+            ),
+            Mistake(
+                "values-forgotten",
+                replace=GROW,
+                keeps=0.4,
+                hint="Keep the values as well as the keys.",
+                by="k, v = torch.cat([old_k, k], dim=2), torch.cat([0 * old_v, v], dim=2)",
+            ),
         ],
     ),
-]  # fmt: skip
+]
 
 # ── Q8 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 TRAINING = [
@@ -449,47 +942,90 @@ TRAINING = [
         "targets",
         question="8",
         function="train",
+        pairs=False,
         mistakes=[
-            Mistake("not-shifted", replace="windows[:, 1:]", by="windows[:, :-1]", keeps=0.3,
-                    hint="The target is the next id: shift by one."),
-            Mistake("two-ahead", replace="logits = model(ids)", by="logits, targets = model(ids)[:, :-1], targets[:, 1:]",
-                    keeps=0.5, hint="The targets are shifted twice."),
-            Mistake("last-position-only", keeps=0.5, hint="All positions have a target, not the last one only.",
-                    replace="logits = model(ids)", by="logits, targets = model(ids)[:, -1:], targets[:, -1:]"),
+            Mistake(
+                "not-shifted",
+                replace="windows[:, 1:]",
+                by="windows[:, :-1]",
+                keeps=0.3,
+                hint="The target is the next id: shift by one.",
+            ),
+            Mistake(
+                "two-ahead",
+                replace="logits = model(ids)",
+                by="logits, targets = model(ids)[:, :-1], targets[:, 1:]",
+                keeps=0.5,
+                hint="The targets are shifted twice.",
+            ),
+            Mistake(
+                "last-position-only",
+                keeps=0.5,
+                hint="All positions have a target, not the last one only.",
+                replace="logits = model(ids)",
+                by="logits, targets = model(ids)[:, -1:], targets[:, -1:]",
+            ),
         ],
     ),
     Axis(
         "rate",
         question="8",
         function="train",
+        pairs=False,
         mistakes=[
             Mistake("rate-ignored", replace=", lr=lr", by="", keeps=0.6, hint="Use `lr`."),
-            Mistake("hardly-trained", replace="lr=lr", by="lr=lr / 100", keeps=0.5, hint="The learning rate is far too small."),
+            Mistake(
+                "hardly-trained",
+                replace="lr=lr",
+                by="lr=lr / 100",
+                keeps=0.5,
+                hint="The learning rate is far too small.",
+            ),
         ],
     ),
     Axis(
         "optimiser",
         question="8",
         function="train",
+        pairs=False,
         mistakes=[
             Mistake("sgd", replace="torch.optim.AdamW", by="torch.optim.SGD", keeps=0.5, hint="Use AdamW."),
-            Mistake("adam", replace="torch.optim.AdamW", by="torch.optim.Adam", keeps=0.8,
-                    hint="AdamW, with its weight decay, not Adam."),
+            Mistake(
+                "adam",
+                replace="torch.optim.AdamW",
+                by="torch.optim.Adam",
+                keeps=0.8,
+                hint="AdamW, with its weight decay, not Adam.",
+            ),
         ],
     ),
     Axis(
         "update",
         question="8",
         function="train",
+        pairs=False,
         mistakes=[
-            Mistake("gradients-add-up", replace="optimiser.zero_grad()", by="pass", keeps=0.6,
-                    hint="Set the gradients to zero before each backward pass."),
+            Mistake(
+                "gradients-add-up",
+                replace="optimiser.zero_grad()",
+                by="pass",
+                keeps=0.6,
+                hint="Set the gradients to zero before each backward pass.",
+            ),
             Mistake("no-step", replace="optimiser.step()", by="pass", keeps=0.2, hint="Call the optimiser's step."),
         ],
     ),
-    Mistake("sum-of-losses", question="8", function="train", replace="targets.flatten())",
-            by='targets.flatten(), reduction="sum")', keeps=0.6, hint="The loss is a mean, not a sum."),
-]  # fmt: skip
+    Mistake(
+        "sum-of-losses",
+        question="8",
+        function="train",
+        replace="targets.flatten())",
+        by='targets.flatten(), reduction="sum")',
+        keeps=0.6,
+        pairs=False,
+        hint="The loss is a mean, not a sum.",
+    ),
+]
 
 EQUAL: list[Same] = []
 
@@ -539,7 +1075,10 @@ def query_only(numbers):
 @planned(question="9", part="H1", keeps=0.4, hint="A rotation needs one minus sign.")
 def no_minus(numbers):
     def mixed(pair, angle):
-        return [pair[0] * math.cos(angle) + pair[1] * math.sin(angle), pair[1] * math.cos(angle) + pair[0] * math.sin(angle)]
+        return [
+            pair[0] * math.cos(angle) + pair[1] * math.sin(angle),
+            pair[1] * math.cos(angle) + pair[0] * math.sin(angle),
+        ]
 
     q, k, m, n, c = (numbers[key] for key in "qkmnc")
     theta = _angle(numbers)

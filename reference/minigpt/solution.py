@@ -317,7 +317,6 @@ class GroupedQueryAttention(nn.Module):
 # a value: keys and values are $2 \cdot 10 \cdot 2 \cdot 2 = 80$ numbers, 320 bytes.
 
 
-
 # %% softmark={"role": "answer", "question": "5"}
 def gqa_param_count(width: int, query_heads: int, kv_heads: int, bias: bool) -> int:
     """The number of parameters of q_proj, k_proj, v_proj and out_proj together."""

@@ -1,0 +1,37 @@
+"""Product of w (1 - h^2). `verify` rebuilds the inputs with atanh and lets torch differentiate."""
+
+from fractions import Fraction
+
+
+def generate(rng):
+    while True:
+        w = Fraction(rng.choice([4, 5, 6, 7, 8, 9, 12, 15, 20]), 10)
+        h = [Fraction(rng.choice([-1, 1]) * rng.randint(1, 8), 10) for _ in range(3)]
+        factors = [w * (1 - x * x) for x in h]
+        grad = factors[0] * factors[1] * factors[2]
+        wrong = [w**3, factors[1] * factors[2], w * (1 - h[0] ** 2) * (1 - h[1] ** 2) * (1 - h[2] ** 2)]
+        if all(abs(x - grad) > Fraction(1, 50) for x in wrong) and abs((grad * 10**4) % 1 - Fraction(1, 2)) > Fraction(
+            1, 10**6
+        ):
+            break
+    return {
+        "params": {"w": f"{float(w):.1f}"} | {f"h{i + 1}": f"{float(h[i]):.1f}" for i in range(3)},
+        "solution": {f"f{i + 1}": f"{float(factors[i]):.4f}" for i in range(3)} | {"grad": f"{float(grad):.4f}"},
+        "answers": {"grad": f"{float(grad):.4f}"},
+        "wrong": {"grad": [f"{float(x):.4f}" for x in wrong]},
+    }
+
+
+def verify(params):
+    import torch
+
+    w = torch.tensor(float(params["w"]), dtype=torch.float64)
+    h0 = torch.tensor(0.25, dtype=torch.float64, requires_grad=True)
+    h, value = h0, 0.25
+    for i in (1, 2, 3):
+        target = torch.tensor(float(params[f"h{i}"]), dtype=torch.float64)
+        x = torch.atanh(target) - w * value
+        h = torch.tanh(w * h + x)
+        value = target.item()
+    h.backward()
+    return {"grad": h0.grad.item()}

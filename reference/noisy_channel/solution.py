@@ -1,0 +1,789 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # The noisy channel
+#
+# Somebody means the word $y$ and types $x$. Which word was meant? The **noisy channel** turns the question round with
+# Bayes' rule:
+#
+# $$\hat y = \arg\max_y p(y \mid x) = \arg\max_y \underbrace{p(x \mid y)}_{\text{channel}}\;\underbrace{p(y)}_{\text{prior}}$$
+#
+# The channel knows how people mistype, the prior knows which texts are likely. You build both by counting, see that
+# counting *is* training, and search for the best sentence. The same two factors are behind classical speech
+# recognition and machine translation. You need only PyTorch. On one CPU core everything takes a few seconds.
+#
+# **How to work.** Replace each `raise NotImplementedError` by your code. Keep the names and the order of the
+# parameters. You may add helper functions and cells. After each question comes a *public check*: it shows quickly
+# whether you are on the right way. The grader tries other inputs, sizes and special cases.
+#
+# **Conventions.** A sentence is a list of words. `B = "<s>"` stands before its first word, `E = "</s>"` after its last;
+# `<s>` is never predicted, `</s>` is. An n-gram is a string: its words joined by one space, `"<s> we"`. The empty
+# context is `""`. All logarithms are natural. Your functions must not change their inputs.
+#
+# | question | function | points | checks (points) |
+# |---|---|---|---|
+# | Q1 | `count_ngrams` | 12 | example 0.5 · types 1 · counts 7 · empty and repeated 2.5 · sums 1 |
+# | Q2 | `vocab_size` | 2 | example 0.5 · values 1 · special corpora 0.5 |
+# | Q2 | `mle_prob` | 5 | example 0.5 · types 0.5 · values 3 · unseen contexts 1 |
+# | Q2 | `addk_prob` | 7 | example 0.5 · types 0.5 · values 4 · unseen contexts 1 · sums 1 |
+# | Q3 | `em_lambda` | 8 | example 0.5 · type, shape, dtype 1 · values 4 · few steps 1.5 · likelihood 1 |
+# | Q4 | `perplexity` | 10 | example 0.5 · types 1 · values 5.5 · zeros and long texts 2 · laws 1 |
+# | Q5 | `fit_bigram_autodiff` | 10 | example 0.5 · type, shape, dtype 1 · optimum 6 · other tables 1.5 · rows sum to 1 1 |
+# | Q6 | `candidates` | 6 | example 0.5 · types 0.5 · words 3 · first and last letters 1.5 · laws 0.5 |
+# | Q7 | `channel_logprob` | 12 | example 0.5 · types 1 · values 7 · special words 2.5 · laws 1 |
+# | Q8 | `decode` | 12 | example 0.5 · types 1 · sentences 6 · special cases 1 · laws 1 · long sentence 2.5 |
+# | Q9 | `correct` | 4 | example 0.5 · types 0.5 · sentences 2 · unknown words 0.5 · laws 0.5 |
+# | H1–H3 | `hand` | 12 | 4 each |
+# | E | an explanation | (5) | read by a person, not part of the 100 |
+
+# %% tags=["active-ipynb"] softmark={"role": "demo"}
+# STUDENT_ID = ""  # type your student id between the quotes: your hand calculations follow from it
+
+# %% softmark={"role": "given"}
+import hashlib
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+
+import torch
+from torch import Tensor
+
+started = time.perf_counter()
+
+B, E = "<s>", "</s>"
+
+
+def tensor(rows: object) -> Tensor:
+    """A float64 tensor from nested lists."""
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+# %% [markdown]
+# ## Q1 Counting n-grams (12 points)
+#
+# A model of text predicts the next word from the $n-1$ words before it, its **context** (or history) $h$. Everything
+# it needs is counts. For each sentence put $n-1$ start symbols in front and one end symbol behind, then slide a window
+# of $n$ words over it:
+#
+# | n | n-grams of `["we", "sing"]` |
+# |---|---|
+# | 1 | `we` · `sing` · `</s>` |
+# | 2 | `<s> we` · `we sing` · `sing </s>` |
+# | 3 | `<s> <s> we` · `<s> we sing` · `we sing </s>` |
+#
+# Return two dictionaries: how often each n-gram occurs, and how often each context occurs. A context is the first
+# $n-1$ words *of an n-gram*, so each n-gram counts once for its context; for $n=1$ the context is `""`. Therefore
+# $\sum_w c(h, w) = c(h)$. Windows never cross from one sentence into the next. A sentence without words counts too.
+#
+# *Example.* "we sing", "we sing loud", "birds sing" with $n = 2$: `"<s> we"` occurs 2 times and `"<s> birds"` once, so
+# the context `"<s>"` occurs 3 times.
+
+
+# %% softmark={"role": "answer", "question": "1"}
+def count_ngrams(sents: list[list[str]], n: int) -> tuple[dict[str, int], dict[str, int]]:
+    """How often each n-gram and each context occurs.
+
+    sents: sentences of words; n ≥ 1 → ({n-gram: count}, {context: count}), words joined by one space.
+    Source: Jurafsky and Martin, Speech and Language Processing, 3rd edition, section 3.1.
+    """
+    counts: dict[str, int] = {}
+    contexts: dict[str, int] = {}
+    for sent in sents:
+        words = [B] * (n - 1) + sent + [E]
+        grams = zip(*(words[shift:] for shift in range(n)), strict=False)
+        for gram in grams:
+            whole, context = " ".join(gram), " ".join(gram[:-1])
+            counts[whole] = counts.get(whole, 0) + 1
+            contexts[context] = contexts.get(context, 0) + 1
+    return counts, contexts
+
+
+# %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "1"}
+# birds = [["we", "sing"], ["we", "sing", "loud"], ["birds", "sing"]]
+# counts, contexts = count_ngrams(birds, 2)
+# assert counts["<s> we"] == 2 and counts["sing </s>"] == 2, "the first and the last word have neighbours too"
+# assert contexts == {"<s>": 3, "we": 2, "sing": 3, "loud": 1, "birds": 1}, "the contexts are the first words of pairs"
+# counts, contexts = count_ngrams([["we", "sing"]], 3)
+# assert counts == {"<s> <s> we": 1, "<s> we sing": 1, "we sing </s>": 1}, "see the table"
+# print("Q1: the public check passes")
+
+# %% [markdown]
+# ## Q2 From counts to probabilities (2 + 5 + 7 points)
+#
+# The **maximum-likelihood estimate** (MLE) of the next word is a share of counts:
+#
+# $$p(w \mid h) = \frac{c(h, w)}{c(h)}$$
+#
+# It gives 0 to all that the corpus does not hold, and knows nothing after a context that never occurred: there
+# `mle_prob` returns 0.0. **Add-k smoothing** pretends that each of $V$ possible next words was seen $k > 0$ times more:
+#
+# $$p(w \mid h) = \frac{c(h, w) + k}{c(h) + k\,V}$$
+#
+# After an unseen context that is $1/V$. $V$ counts the *different* symbols that can be predicted: all words of the
+# corpus and `</s>`, not `<s>`. With this $V$ the probabilities sum to 1.
+#
+# `w` is a word (or `</s>`), `h` a context as in Q1, `c` and `ctx` are the two dictionaries of Q1. The n-gram is
+# `h + " " + w`, and just `w` when `h` is `""`. Both functions return a Python float.
+#
+# *Example.* In the corpus of Q1 $c(\text{sing}) = 3$, followed by `</s>` twice and by `loud` once. So
+# $p(\text{loud} \mid \text{sing}) = \frac13$ and $p(\text{birds} \mid \text{sing}) = 0$. $V = 5$: we, sing, loud,
+# birds, `</s>`. With $k = 1$ the two become $\frac28$ and $\frac18$.
+
+
+# %% softmark={"role": "answer", "question": "2"}
+def vocab_size(sents: list[list[str]]) -> int:
+    """How many different symbols can be predicted: the words of the corpus and </s>."""
+    return len({word for sent in sents for word in sent} | {E})
+
+
+def mle_prob(w: str, h: str, c: dict[str, int], ctx: dict[str, int]) -> float:
+    """p(w | h) as a share of counts; 0.0 after an unseen context.
+
+    w: word, h: context, c and ctx: as from count_ngrams. Source: Jurafsky and Martin, section 3.1.
+    """
+    seen = ctx.get(h, 0)
+    p = c.get(f"{h} {w}" if h else w, 0) / seen if seen else 0.0
+    return p  # noqa: RET504
+
+
+def addk_prob(w: str, h: str, c: dict[str, int], ctx: dict[str, int], V: int, k: float) -> float:
+    """p(w | h) with k > 0 added to the count of each of V words; 1/V after an unseen context.
+
+    w: word, h: context, c and ctx: as from count_ngrams. Source: Jurafsky and Martin, section 3.6.
+    """
+    seen = ctx.get(h, 0)
+    count = c.get(f"{h} {w}" if h else w, 0)
+    return (count + k) / (seen + k * V)
+
+
+# %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "2"}
+# c = {"<s> we": 2, "<s> birds": 1, "we sing": 2, "birds sing": 1, "sing </s>": 2, "sing loud": 1, "loud </s>": 1}
+# ctx = {"<s>": 3, "we": 2, "birds": 1, "sing": 3, "loud": 1}
+# assert vocab_size([["we", "sing"], ["we", "sing", "loud"], ["birds", "sing"]]) == 5, "four words and </s>"
+# assert math.isclose(mle_prob("loud", "sing", c, ctx), 1 / 3), "one of three"
+# assert mle_prob("birds", "sing", c, ctx) == 0.0, "never seen after sing"
+# assert math.isclose(addk_prob("loud", "sing", c, ctx, 5, 1.0), 2 / 8), "one more of three and five"
+# assert math.isclose(addk_prob("birds", "sing", c, ctx, 5, 0.5), 0.5 / 5.5), "k need not be 1"
+# print("Q2: the public check passes")
+
+# %% [markdown]
+# ## Q3 Mixing models (8 points)
+#
+# Long contexts are exact and rare, short ones are vague and safe. **Interpolation** mixes $m$ models with weights
+# $\lambda_j$ that sum to 1: $p(w \mid h) = \sum_j \lambda_j\, p_j(w \mid h)$. The best weights come from held-out text
+# by the EM algorithm. `P[j, i]` is what model $j$ gives to token $i$ of the held-out text. All entries are positive.
+#
+# Start with equal weights. Then do exactly `iters` times:
+#
+# 1. **E step**, for each token: how much of its probability is owed to model $j$?
+#    $\displaystyle r_{ji} = \frac{\lambda_j P_{ji}}{\sum_{l} \lambda_l P_{li}}$
+# 2. **M step**: a model's new weight is its mean share. $\displaystyle \lambda_j = \frac1N \sum_i r_{ji}$
+#
+# Each step makes the held-out text more likely, never less.
+#
+# *Example.* Two models, two tokens: `P = [[0.6, 0.2], [0.2, 0.2]]`. With equal weights the shares of the first token
+# are $\frac34, \frac14$, those of the second $\frac12, \frac12$. After one step $\lambda = (\frac58, \frac38)$.
+
+
+# %% softmark={"role": "answer", "question": "3"}
+def em_lambda(P: Tensor, iters: int) -> Tensor:
+    """Weights of a mixture of m models after `iters` EM steps from equal weights.
+
+    P: (m, N), the probability that each model gives to each token, > 0 → (m).
+    Source: Jelinek and Mercer 1980; Dempster, Laird, Rubin 1977.
+    """
+    m, N = P.shape
+    weights = torch.full((m,), 1 / m, dtype=P.dtype)
+    for _ in range(iters):
+        joint = weights[:, None] * P  # (m, N)
+        shares = joint / joint.sum(dim=0, keepdim=True)
+        weights = shares.sum(dim=1) / N
+    return weights
+
+
+# %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "3"}
+# P = tensor([[0.6, 0.2], [0.2, 0.2]])
+# assert em_lambda(P, 0).tolist() == [0.5, 0.5], "equal weights at the start"
+# assert torch.allclose(em_lambda(P, 1), tensor([5 / 8, 3 / 8])), "see the example in the text"
+# assert torch.allclose(em_lambda(P, 2), tensor([35 / 48, 13 / 48])), "the second step uses the new weights"
+# print("Q3: the public check passes")
+
+# %% [markdown]
+# ## Q4 Perplexity (10 points)
+#
+# How surprised is a model by a text? Write the text as $N$ events, each with its context: all words and one `</s>` a
+# sentence. The **perplexity** is
+#
+# $$\exp\!\left(-\frac1N \sum_{i=1}^{N} \ln p(w_i \mid h_i)\right)$$
+#
+# A model that always hesitates between $V$ equally likely words has perplexity $V$. `</s>` is an event, `<s>` is not;
+# the contexts at the start of a sentence are padded as in Q1. If any event has probability 0, the perplexity is
+# `math.inf`. Use `mle_prob` when `k == 0` and `addk_prob` otherwise. A product of a thousand probabilities is 0 for a
+# computer; a sum of logarithms is not.
+#
+# *Example.* The MLE bigram model of Q1 gives "we sing" the probability $\frac23 \cdot 1 \cdot \frac23 = \frac49$ in
+# three events, so the perplexity is $(\frac94)^{1/3} = 1.3104$.
+
+
+# %% softmark={"role": "answer", "question": "4"}
+def perplexity(
+    sents: list[list[str]],
+    n: int,
+    c: dict[str, int],
+    ctx: dict[str, int],
+    V: int,
+    k: float,
+    *,
+    mle_prob: Callable[..., float] = mle_prob,
+    addk_prob: Callable[..., float] = addk_prob,
+) -> float:
+    """exp of the mean surprise of an n-gram model, in nats; inf if an event has probability 0.
+
+    sents: the text; c, ctx: counts of n-grams and contexts; V: vocabulary; k = 0 means MLE.
+    Source: Jurafsky and Martin, section 3.3.
+    """
+    total, N = 0.0, 0
+    for sent in sents:
+        words = [B] * (n - 1) + sent + [E]
+        for i in range(n - 1, len(words)):
+            w, h = words[i], " ".join(words[i - n + 1 : i])
+            p = mle_prob(w, h, c, ctx) if k == 0 else addk_prob(w, h, c, ctx, V, k)
+            if p == 0:
+                return math.inf
+            total += math.log(p)
+            N += 1
+    return math.exp(-total / N)
+
+
+# %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "4"}
+# c = {"<s> we": 2, "<s> birds": 1, "we sing": 2, "birds sing": 1, "sing </s>": 2, "sing loud": 1, "loud </s>": 1}
+# ctx = {"<s>": 3, "we": 2, "birds": 1, "sing": 3, "loud": 1}
+# assert math.isclose(perplexity([["we", "sing"]], 2, c, ctx, 5, 0), (9 / 4) ** (1 / 3)), "see the example in the text"
+# assert perplexity([["sing"]], 2, c, ctx, 5, 0) == math.inf, "no sentence began with sing"
+# assert math.isclose(perplexity([["sing"], []], 2, c, ctx, 5, 1), (8 * 8 / 3 * 8) ** (1 / 3)), "three events, k = 1"
+# print("Q4: the public check passes")
+
+# %% [markdown]
+# ## Q5 Counting is training (10 points)
+#
+# Why is a share of counts the *maximum-likelihood* estimate? Find out by gradient ascent. Let `N[h, w]` be the counts
+# of a bigram model, and give each context a row of parameters $\theta_h$ with $p(w \mid h) =
+# \operatorname{softmax}(\theta_h)_w$. Maximise the log-likelihood of the corpus
+#
+# $$\sum_{h, w} N_{hw} \ln p(w \mid h)$$
+#
+# by autograd, in `steps` steps, and return the table of probabilities. Any optimiser will do that comes within 0.005
+# of the best probabilities in 500 steps. All counts lie between 1 and 9, so none of the best parameters is infinite.
+# `N` is float64 of shape (C, V): C contexts, V words.
+#
+# *Hints.* `loss.backward()` adds to `.grad`: set it to zero (or `None`) before the next step. You minimise the
+# *negative* log-likelihood. A rate of $1 / \max_h \sum_w N_{hw}$ is safe for plain gradient descent; Adam with rate 0.1
+# is fine too.
+#
+# *Example.* For `N = [[3, 1], [2, 6]]` you arrive at `[[0.75, 0.25], [0.25, 0.75]]`: the shares of counts of Q2. You
+# did not tell it to count.
+
+
+# %% softmark={"role": "answer", "question": "5"}
+def fit_bigram_autodiff(N: Tensor, steps: int) -> Tensor:
+    """Maximum-likelihood rows of probabilities, by gradient descent on the negative log-likelihood.
+
+    N: (C, V) counts, > 0 → (C, V), rows sum to 1. The step 2 / (largest row sum) is the inverse of a bound on the
+    curvature: the Hessian of a row with sum S is diag(S p) − S p pᵀ, whose eigenvalues lie below S/2.
+    """
+    logits = torch.zeros(N.shape, dtype=torch.float64, requires_grad=True)
+    rate = 2 / N.sum(dim=1).max()
+    for _ in range(steps):
+        log_p = torch.log_softmax(logits, dim=1)
+        loss = -(N * log_p).sum()
+        loss.backward()
+        with torch.no_grad():
+            logits -= rate * logits.grad
+        logits.grad = None
+    p = torch.softmax(logits.detach(), dim=1)
+    return p  # noqa: RET504
+
+
+# %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "5"}
+# p = fit_bigram_autodiff(tensor([[3.0, 1.0], [2.0, 6.0]]), 500)
+# assert p.shape == (2, 2), "the shape of N"
+# assert torch.allclose(p.detach(), tensor([[0.75, 0.25], [0.25, 0.75]]), atol=0.005), "see the example in the text"
+# print("Q5: the public check passes")
+
+# %% [markdown]
+# ## Q6 What may have been meant? (6 points)
+#
+# Most typing errors are one **edit**: a letter too many, two neighbours exchanged, a wrong letter, a letter left out.
+# Undo it in all possible ways, and keep what is a word. `candidates` returns the words of `vocab` that are equal to `x`
+# or one edit of `x` away, where an edit of `x`
+#
+# * deletes one letter of `x`, or
+# * exchanges two neighbouring letters of `x`, or
+# * replaces one letter of `x` by a letter of `alphabet`, or
+# * inserts a letter of `alphabet` anywhere in `x`, also before the first and after the last letter.
+#
+# Return a list in alphabetical order, as `sorted` gives it, without repetitions.
+#
+# *Example.* `x = "form"` and the words for, farms, form, forms, fort, from: all but "farms", which is two edits away.
+
+
+# %% softmark={"role": "answer", "question": "6"}
+def candidates(x: str, vocab: list[str], alphabet: str) -> list[str]:
+    """The words of `vocab` that are x or one edit of x away, sorted.
+
+    Source: Damerau 1964; Kernighan, Church, Gale 1990.
+    """
+    splits = [(x[:i], x[i:]) for i in range(len(x) + 1)]
+    deletions = [left + right[1:] for left, right in splits if right]
+    transpositions = [left + right[1] + right[0] + right[2:] for left, right in splits if len(right) > 1]
+    substitutions = [left + letter + right[1:] for left, right in splits if right for letter in alphabet]
+    insertions = [left + letter + right for left, right in splits for letter in alphabet]
+    edits = {x, *deletions, *transpositions, *substitutions, *insertions}
+    return sorted(edits & set(vocab))
+
+
+# %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "6"}
+# words = ["fort", "from", "farms", "for", "forms", "form"]
+# assert candidates("form", words, "abcdefghijklmnopqrstuvwxyz") == ["for", "form", "forms", "fort", "from"]
+# assert candidates("ab", ["b", "bb", "ba", "cab", "abba"], "abc") == ["b", "ba", "bb", "cab"], "the first letter too"
+# print("Q6: the public check passes")
+
+# %% [markdown]
+# ## Q7 The channel (12 points)
+#
+# How likely is it that somebody who means $w$ types $x$? Count errors in a corpus of corrected texts. `conf` is a
+# dictionary of tables. A key is one letter or two; `"#"` stands for the start of a word.
+#
+# | table | key | counts |
+# |---|---|---|
+# | `conf["uni"]` | `"p"` | how often the letter p was meant (`"#"`: how many words) |
+# | `conf["bi"]` | `"pc"` | how often p was followed by c in meant words (`"#c"`: words that begin with c) |
+# | `conf["del"]` | `"pc"` | how often **pc was meant and p typed**: c got lost after p |
+# | `conf["ins"]` | `"pc"` | how often **p was meant and pc typed**: c was added after p |
+# | `conf["sub"]` | `"ab"` | how often **a was meant and b typed** |
+# | `conf["trans"]` | `"ab"` | how often **ab was meant and ba typed** |
+# | `conf["stay"]` | – | the probability that a word is typed as meant |
+#
+# If one edit of $w$ gives $x$, its probability is a share of counts again (Kernighan, Church and Gale 1990):
+#
+# $$\frac{\text{del}[pc]}{\text{bi}[pc]},\qquad \frac{\text{ins}[pc]}{\text{uni}[p]},\qquad
+#   \frac{\text{sub}[ab]}{\text{uni}[a]},\qquad \frac{\text{trans}[ab]}{\text{bi}[ab]}$$
+#
+# An error at the first letter has the context `"#"`. Sometimes **several edits explain the same typing**: "to" for
+# "too" may have lost its second letter (context t) or its third (context o). Their probabilities add. `channel_logprob`
+# returns the natural log of the sum; $\ln$ `stay` if $x = w$, and nothing else then; `-math.inf` if more than one edit
+# would be needed. The tables hold all keys of the letters in question, and no count below a fraction bar is 0.
+#
+# *Example.* $w$ = "too", $x$ = "to", del["to"] = 1, bi["to"] = 5, del["oo"] = 1, bi["oo"] = 2. The result is
+# $\ln(\frac15 + \frac12) = \ln 0.7$.
+
+
+# %% softmark={"role": "answer", "question": "7"}
+def channel_logprob(x: str, w: str, conf: dict) -> float:
+    """ln p(x typed | w meant), with at most one edit; −inf if that does not explain x.
+
+    conf: tables "uni", "bi", "del", "ins", "sub", "trans" of counts, and the number "stay".
+    Source: Kernighan, Church, Gale 1990.
+    """
+
+    def before(i: int) -> str:
+        return w[i - 1] if i > 0 else "#"
+
+    def explanations() -> Iterator[float]:
+        if x == w:
+            yield conf["stay"]
+            return
+        for i in range(len(w)):  # w[i] is missing in x
+            pair = before(i) + w[i]
+            if x == w[:i] + w[i + 1 :]:
+                yield conf["del"][pair] / conf["bi"][pair]
+        for i in range(len(x)):  # x[i] is one too many
+            if w == x[:i] + x[i + 1 :]:
+                yield conf["ins"][before(i) + x[i]] / conf["uni"][before(i)]
+        for i, (meant, typed) in enumerate(zip(w, x, strict=False)):
+            if x == w[:i] + typed + w[i + 1 :]:
+                yield conf["sub"][meant + typed] / conf["uni"][meant]
+        for i in range(len(w) - 1):
+            a, b = w[i], w[i + 1]
+            if x == w[:i] + b + a + w[i + 2 :]:
+                yield conf["trans"][a + b] / conf["bi"][a + b]
+
+    total = sum(explanations())
+    log_p = math.log(total) if total > 0 else -math.inf
+    return log_p  # noqa: RET504
+
+
+# %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "7"}
+# conf = {
+#     "uni": {"#": 10, "o": 8, "t": 4},
+#     "bi": {"#o": 4, "#t": 6, "oo": 2, "ot": 3, "to": 5, "tt": 1},
+#     "del": {"#o": 1, "#t": 3, "oo": 1, "ot": 1, "to": 1, "tt": 1},
+#     "ins": {"#o": 1, "#t": 2, "oo": 1, "ot": 2, "to": 1, "tt": 3},
+#     "sub": {"oo": 0, "ot": 2, "to": 1, "tt": 0},
+#     "trans": {"oo": 0, "ot": 2, "to": 1, "tt": 0},
+#     "stay": 0.9,
+# }
+# for x, w, p in [
+#     ("to", "to", 0.9),  # as meant
+#     ("to", "too", 0.7),  # two explanations
+#     ("o", "to", 1 / 2),  # a letter lost at the start
+#     ("tot", "to", 1 / 4),  # a letter too many
+#     ("oo", "to", 1 / 4),  # another letter
+#     ("ot", "to", 1 / 5),  # two letters exchanged
+# ]:
+#     assert math.isclose(channel_logprob(x, w, conf), math.log(p)), f"{x} typed, {w} meant"
+# assert channel_logprob("t", "too", conf) == -math.inf, "two edits"
+# print("Q7: the public check passes")
+
+# %% [markdown]
+# ## Q8 The best sentence (12 points)
+#
+# Now whole sentences. For each typed word `xs[t]` there are candidates `cands[t]`; `channel[t][j]` is
+# $\ln p(x_t \mid \text{cands}[t][j])$. The prior is a bigram model: `bigram["u v"]` is $\ln p(v \mid u)$, with `<s>`
+# before the first and `</s>` after the last word; a missing key means $-\infty$. Find the words $y_1 … y_T$ with the
+# largest
+#
+# $$\sum_{t=1}^{T} \Big(\ln p(x_t \mid y_t) + \ln p(y_t \mid y_{t-1})\Big) + \ln p(\text{</s>} \mid y_T), \qquad y_0 = \text{<s>}$$
+#
+# and return them with this sum: `(words, score)`. Four candidates for each of 60 words make $4^{60}$ sentences. The
+# way out is **dynamic programming** (the Viterbi algorithm): the best beginning that ends in word $v$ at place $t$
+# goes through the best beginning that ends in *some* word $u$ at place $t-1$. So from left to right keep, for each
+# candidate, its best score and where it came from. 2.5 points are for a sentence of 60 words.
+#
+# There is at least one candidate at each place, all candidates of a place differ, and some sentence has a finite score.
+#
+# *Example.* `he` for sure, then `ran` or `can`. With $p(\text{he} \mid \text{<s>}) = .5$, channel .2 and .6, bigrams
+# he–ran .4, he–can .2, ran–`</s>` .5, can–`</s>` .1: "can" looks better at first ($.5·.6·.2 = .06$ against .04), but
+# few sentences end in it. The best is "he ran" with $\ln(.5 · .2 · .4 · .5) = \ln .02$.
+
+
+# %% softmark={"role": "answer", "question": "8"}
+def decode(
+    xs: list[str], cands: list[list[str]], channel: list[list[float]], bigram: dict[str, float]
+) -> tuple[list[str], float]:
+    """The most likely meant sentence, and its log-probability together with the typed one.
+
+    xs: T typed words; cands: for each its candidates; channel: their ln p(x | w); bigram: {"u v": ln p(v | u)}.
+    Source: Viterbi 1967; Jurafsky and Martin, appendix A.4.
+    """
+
+    def prior(u: str, v: str) -> float:
+        return bigram.get(f"{u} {v}", -math.inf)
+
+    score: dict[str, float] = {B: 0.0}  # of the best beginning that ends in this word
+    path: dict[str, list[str]] = {B: []}
+    for words, logs in zip(cands, channel, strict=True):
+        origin = {v: max(score, key=lambda u, v=v: score[u] + prior(u, v)) for v in words}
+        path = {v: [*path[u], v] for v, u in origin.items()}
+        score = {v: score[origin[v]] + prior(origin[v], v) + log for v, log in zip(words, logs, strict=True)}
+    whole = {v: score[v] + prior(v, E) for v in score}
+    last = max(whole, key=lambda v: whole[v])
+    return path[last], whole[last]
+
+
+# %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "8"}
+# log = math.log
+# bigram = {"<s> he": log(0.5), "he ran": log(0.4), "he can": log(0.2), "ran </s>": log(0.5), "can </s>": log(0.1)}
+# words, score = decode(["he", "cran"], [["he"], ["can", "ran"]], [[0.0], [log(0.6), log(0.2)]], bigram)
+# assert list(words) == ["he", "ran"], "few sentences end in can"
+# assert math.isclose(score, log(0.02)), "see the example in the text"
+# print("Q8: the public check passes")
+
+# %% [markdown]
+# ## Q9 Put it together (4 points)
+#
+# `correct` repairs the sentence `xs`: count the bigrams of `sents`, smooth with $k$, take candidates over the words of
+# `sents` and their letters, ask the channel, decode. A typed word without any candidate stays as it is. Return the list
+# of words. (The model gives an unknown word a small probability like any other unseen word.)
+#
+# *Example.* Corpus: "he ran home", "he ran fast", "he can wait". For the typing "he rn home" the only candidate of "rn"
+# is "ran". For "he tan home" there are two, "ran" and "can"; "ran" follows "he" more often and comes before "home".
+
+
+# %% softmark={"role": "answer", "question": "9"}
+def correct(
+    xs: list[str],
+    sents: list[list[str]],
+    conf: dict,
+    k: float,
+    *,
+    count_ngrams: Callable[..., tuple[dict[str, int], dict[str, int]]] = count_ngrams,
+    vocab_size: Callable[..., int] = vocab_size,
+    addk_prob: Callable[..., float] = addk_prob,
+    candidates: Callable[..., list[str]] = candidates,
+    channel_logprob: Callable[..., float] = channel_logprob,
+    decode: Callable[..., tuple[list[str], float]] = decode,
+) -> list[str]:
+    """The sentence that was probably meant, by a bigram model of `sents` and the channel `conf`.
+
+    xs: typed words; sents: corpus; conf: as for channel_logprob; k > 0: smoothing → as many words as xs.
+    """
+    c, ctx = count_ngrams(sents, 2)
+    V = vocab_size(sents)
+    vocab = sorted({word for sent in sents for word in sent})
+    alphabet = "".join(sorted(set("".join(vocab))))
+    found = [candidates(x, vocab, alphabet) for x in xs]
+    cands = [words or [x] for x, words in zip(xs, found, strict=True)]
+    channel = [
+        [channel_logprob(x, w, conf) for w in words] if words else [0.0] for x, words in zip(xs, found, strict=True)
+    ]
+    places = [[B], *cands, [E]]
+    bigram = {}
+    for left, right in zip(places, places[1:], strict=False):
+        for u, v in ((u, v) for u in left for v in right):
+            bigram[f"{u} {v}"] = math.log(addk_prob(v, u, c, ctx, V, k))
+    return decode(xs, cands, channel, bigram)[0]
+
+
+# %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "9"}
+# corpus = [["he", "ran", "home"], ["he", "ran", "fast"], ["he", "can", "wait"]]
+# letters = "#acefhimnorstw"
+# flat = {
+#     "uni": {a: 100 for a in letters},
+#     "bi": {a + b: 100 for a in letters for b in letters},
+#     **{kind: {a + b: 1 for a in letters for b in letters} for kind in ("del", "ins", "sub", "trans")},
+#     "stay": 0.9,
+# }
+# assert list(correct(["he", "rn", "home"], corpus, flat, 0.1)) == ["he", "ran", "home"], "one candidate"
+# assert list(correct(["he", "tan", "home"], corpus, flat, 0.1)) == ["he", "ran", "home"], "the neighbours decide"
+# assert list(correct(["he", "whistles"], corpus, flat, 0.1)) == ["he", "whistles"], "no candidate: it stays"
+# print("Q9: the public check passes")
+
+# %% [markdown]
+# ### Look at the search
+#
+# A small world to try it on. The next cell makes sentences about animals and things, mistypes them (30 % lost letters,
+# 30 % neighbours on the keyboard, 20 % letters too many, 20 % exchanged letters), and repairs them. Many words are one
+# edit apart: cat, coat, cot, bat, boat, goat. So the channel alone is not enough.
+#
+# The picture is the **trellis** of one sentence: a column for each typed word, its candidates below each other, and
+# the best path through them.
+
+
+# %% softmark={"role": "given", "question": "9"}
+KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def neighbours(letter: str) -> str:
+    """The keys left and right of a letter."""
+    row = next(row for row in KEYBOARD if letter in row)
+    i = row.index(letter)
+    return row[max(0, i - 1) : i] + row[i + 1 : i + 2]
+
+
+def toy_sentences(count: int, seed: int) -> list[list[str]]:
+    """Sentences of a small grammar: animals do something with things."""
+    rng = random.Random(seed)
+    words = {
+        "N": "cat bat goat rat hen",
+        "T": "coat cot boat hat pen tent",
+        "V": "sees seeks eats beats finds",
+        "A": "old cold bold red bad",
+        "D": "the a",
+    }
+    forms = ("D A N V D T", "D N V D A T", "D T is A", "D N is A and A")
+    sentences = []
+    for _ in range(count):
+        form = rng.choice(forms).split()
+        sentences.append([rng.choice(words[part].split()) if part in words else part for part in form])
+    return sentences
+
+
+def mistype(word: str, rng: random.Random) -> str:
+    """The word with one random error: 30 % lost, 30 % wrong, 20 % added, 20 % exchanged letters."""
+    kind = rng.choices(("del", "sub", "ins", "trans"), (30, 30, 20, 20))[0]
+    i = rng.randrange(len(word))
+    if kind == "del":
+        return word[:i] + word[i + 1 :]
+    if kind == "sub":
+        return word[:i] + rng.choice(neighbours(word[i])) + word[i + 1 :]
+    if kind == "ins":
+        return word[:i] + rng.choice(LETTERS) + word[i:]
+    return word[:i] + word[i + 1 : i + 2] + word[i] + word[i + 2 :]
+
+
+def edit_tables(sents: list[list[str]]) -> dict:
+    """The tables of the channel that `mistype` is: one word in ten has one error."""
+    words = [word for sent in sents for word in sent]
+    meant = ["#" + word for word in words]
+    pairs = [a + b for a in "#" + LETTERS for b in LETTERS]
+    uni = {a: 1 + sum(word.count(a) for word in meant) for a in "#" + LETTERS}
+    bi = {pair: 1 + sum(word.count(pair) for word in meant) for pair in pairs}
+    error = 0.1 * len(words) / sum(map(len, words))  # chance of an error at one letter
+    near = {a: neighbours(a) for a in LETTERS}
+    return {
+        "uni": uni,
+        "bi": bi,
+        "del": {pair: 0.3 * error * bi[pair] for pair in pairs},
+        "ins": {pair: 0.2 * error * uni[pair[0]] / 26 for pair in pairs},
+        "sub": {
+            a + b: 0.3 * error * uni[a] * (1 / len(near[a]) if b in near[a] else 1e-3) for a in LETTERS for b in LETTERS
+        },
+        "trans": {pair: 0.2 * error * bi[pair] for pair in pairs},
+        "stay": 0.9,
+    }
+
+
+# %% tags=["active-ipynb"] softmark={"role": "demo", "question": "9"}
+# corpus, held_out = toy_sentences(150, 0), toy_sentences(40, 1)
+# tables, rng = edit_tables(corpus), random.Random(2)
+# typed = [[mistype(w, rng) if rng.random() < 0.4 else w for w in sent] for sent in held_out]
+# repaired = [correct(sent, corpus, tables, 0.1) for sent in typed]
+# def right(texts):
+#     pairs = [(a, b) for text, meant in zip(texts, held_out) for a, b in zip(text, meant)]
+#     return f"{sum(a == b for a, b in pairs)} of {len(pairs)} words are right"
+# print("as typed: ", right(typed))
+# print("corrected:", right(repaired))
+#
+# place = next(i for i, (a, b, c) in enumerate(zip(typed, repaired, held_out)) if b == c and sum(x != y for x, y in zip(a, c)) > 2)
+# sentence, path = typed[place], repaired[place]
+# vocabulary = sorted({w for sent in corpus for w in sent})
+# columns = [candidates(x, vocabulary, LETTERS) or [x] for x in sentence]
+# try:
+#     import matplotlib.pyplot as plt
+# except ImportError:  # the same picture as columns of words
+#     width = max(len(w) for column in [sentence, *columns] for w in column) + 3
+#     print("".join(f"{x:>{width}}" for x in sentence))
+#     print("".join(f"{'↓':>{width}}" for x in sentence))
+#     for row in range(max(map(len, columns))):
+#         cells = [column[row] if row < len(column) else "" for column in columns]
+#         print("".join(f"{'[' + w + ']' if w == y else w:>{width}}" for w, y in zip(cells, path)))
+#     print("[…] is the best path")
+# else:
+#     figure, axes = plt.subplots(figsize=(1.5 * len(columns) + 1, 3.6))
+#     height = [{w: (len(column) - 1) / 2 - row for row, w in enumerate(column)} for column in columns]
+#     for t in range(1, len(columns)):
+#         for u in columns[t - 1]:
+#             for v in columns[t]:
+#                 best = (u, v) == (path[t - 1], path[t])
+#                 axes.plot([t - 1, t], [height[t - 1][u], height[t][v]], color="tab:red" if best else "lightgrey",
+#                           linewidth=3 if best else 1, zorder=2 if best else 1)
+#     for t, column in enumerate(columns):
+#         for w in column:
+#             box = dict(boxstyle="round", facecolor="mistyrose" if w == path[t] else "white", edgecolor="grey")
+#             axes.text(t, height[t][w], w, ha="center", va="center", bbox=box, zorder=3)
+#     axes.set_xticks(range(len(columns)), [f"“{x}”" for x in sentence])
+#     axes.set_yticks([])
+#     axes.margins(0.08, 0.2)
+#     axes.set(title="Candidates for each typed word, and the best path", xlabel="typed")
+#     figure.tight_layout()
+#     plt.show()
+
+# %% [markdown]
+# ## Hand calculations (12 points)
+#
+# On paper, with your own numbers. They follow from your student id, so type it into the first code cell, run that cell,
+# and then run the next two cells. Write the results into the last answer cell as plain Python values. Three decimals
+# are enough, and fractions such as `2 / 3` are fine. Write numbers, not calls of your functions: this trains your head.
+#
+# **H1 (4)** You get three sentences and three questions $p(w \mid h)$, each as the pair `[w, h]`. For a bigram model of
+# these sentences compute the two MLE probabilities under `"mle"` and the add-one ($k = 1$) probability under
+# `"add-one"`. Answer: `[…, …, …]`, in this order.
+#
+# **H2 (4)** You get three candidates for one typed word: `"channel"` is $p(x \mid y)$ in millionths, `"prior"` is
+# $p(y)$ in millionths. Which candidate wins by the channel alone, which by the prior alone, which by the product? And
+# how probable is that last one, if one of the three was meant: $p(y \mid x)$? Answer:
+# `["word", "word", "word", …]`.
+#
+# **H3 (4)** A model gives the three words and the `</s>` of a sentence the probabilities under `"p"`. What is the
+# perplexity? Answer: a number.
+
+
+# %% softmark={"role": "given", "question": "10"}
+def my_numbers(student_id: str, part: str) -> dict[str, object]:
+    """Personal numbers of one hand calculation, the same on every machine.
+
+    student_id: as your course knows it; spaces around it and upper or lower case don't matter · part: "H1", "H2", "H3".
+    """
+    text = f"noisy_channel/{part}/{student_id.strip().lower()}"
+    number = hashlib.blake2b(text.encode()).digest()
+
+    def pick(pool: list[str], count: int, place: int) -> list[str]:
+        left = list(pool)
+        return [left.pop(number[place + i] % len(left)) for i in range(count)]
+
+    if part == "H1":
+        a, b, c, d, e = pick("owls mice bees frogs cows ants geese lambs".split(), 5, 0)
+        often, more, extra = 3 + number[10] % 5, 2 + number[11] % 4, [d, e][: number[12] % 3]
+        sentences = [[a, b] * often + [a, c], [b, *extra, a], [c] * more + [a]]
+        order = pick([0, 1, 2], 3, 20)
+        return {
+            "sentences": [" ".join(sentences[i]) for i in order],
+            "mle": [[b, a], [E, a]],
+            "add-one": [b, c],
+        }
+    if part == "H2":
+        words = pick("actress across access acres caress stress".split(), 3, 0)
+        low, middle, high = ([start + number[place + i] % size for i in range(2)] for start, size, place in
+                             ((2, 8, 10), (30, 21, 20), (60, 31, 30)))  # fmt: skip
+        channel, prior = [high[0], low[0], middle[0]], [low[1], high[1], middle[1]]
+        order = pick([0, 1, 2], 3, 40)
+        return {kind: {words[i]: row[i] for i in order} for kind, row in (("channel", channel), ("prior", prior))}
+    if part == "H3":
+        return {"p": [f"1/{d}" for d in pick(["2", "3", "4", "5", "6", "8", "9", "10", "12"], 4, 0)]}
+    raise ValueError(f"there is no part {part!r}: use H1, H2 or H3")
+
+
+# %% tags=["active-ipynb"] softmark={"role": "demo", "question": "10"}
+# if STUDENT_ID:
+#     for part in ("H1", "H2", "H3"):
+#         print(part, my_numbers(STUDENT_ID, part))
+# else:
+#     print("Type your student id into the first code cell, run it, and run this cell again.")
+
+# %% [markdown] softmark={"role": "written", "question": "E"}
+# ## Explain (5 written points)
+#
+# An MLE bigram model often has the perplexity inf on new text, however large the corpus was. The add-k model of the
+# same counts never has. Explain why, in at most eight sentences: what happens to the formula in each case, where does
+# the probability of unseen events come from, and what does it cost the seen ones? A person reads your answer.
+#
+# *Your answer:*
+
+
+# %% softmark={"role": "hidden", "question": "10"}
+STUDENT_ID = "ada"
+
+
+def hand_h1(numbers: dict) -> list[float]:
+    """Two MLE and one add-one probability of a bigram model."""
+    sents = [sentence.split() for sentence in numbers["sentences"]]
+    c, ctx = count_ngrams(sents, 2)
+    return [*(mle_prob(w, h, c, ctx) for w, h in numbers["mle"]),
+            addk_prob(*numbers["add-one"], c, ctx, vocab_size(sents), 1)]  # fmt: skip
+
+
+def hand_h2(numbers: dict) -> list:
+    """The winners by channel, by prior and by their product, and the posterior of the last."""
+    channel, prior = numbers["channel"], numbers["prior"]
+    product = {word: channel[word] * prior[word] for word in channel}
+    winners = [max(table, key=lambda word, table=table: table[word]) for table in (channel, prior, product)]
+    return [*winners, product[winners[2]] / sum(product.values())]
+
+
+def hand_h3(numbers: dict) -> float:
+    """The perplexity of four events."""
+    return math.prod(int(p.removeprefix("1/")) for p in numbers["p"]) ** (1 / 4)
+
+
+# %% softmark={"role": "answer", "question": "10"}
+hand = {
+    "H1": hand_h1(my_numbers(STUDENT_ID, "H1")),
+    "H2": hand_h2(my_numbers(STUDENT_ID, "H2")),
+    "H3": hand_h3(my_numbers(STUDENT_ID, "H3")),
+}
+
+# %% tags=["active-ipynb"] softmark={"role": "demo"}
+# print(f"This notebook ran for {time.perf_counter() - started:.1f} s.")

@@ -1,0 +1,31 @@
+"""Weighted sum of four vectors. `verify` runs a softmax over real scores, in swapped order."""
+from fractions import Fraction as F
+WEIGHTS = [(1, 2, 3, 4), (2, 1, 4, 3), (4, 3, 2, 1), (1, 4, 2, 3), (3, 1, 2, 4)]
+
+def column(values):
+    return r"\begin{bmatrix}%s\end{bmatrix}" % r" \\ ".join(values)
+
+def generate(rng):
+    while True:
+        xs = [[rng.randint(-4, 4), rng.randint(-4, 4)] for _ in range(4)]
+        weights = [F(k, 10) for k in rng.choice(WEIGHTS)]
+        y = [sum(w * x[i] for w, x in zip(weights, xs)) for i in (0, 1)]
+        wrong = [y[i] + (weights[1] - weights[2]) * (xs[2][i] - xs[1][i]) for i in (0, 1)]
+        if wrong != y:                            # a swap without its weights must differ
+            break
+    one = lambda f: f"{float(f):.1f}"
+    rows = [" & ".join(str(x[i]) for x in xs) for i in (0, 1)]
+    return {
+        "params": {"xs": xs, "weights": [one(w) for w in weights],
+                   "X": column(rows), "a": ", ".join(map(one, weights))},
+        "solution": {"y": column(map(one, y)),
+                     "terms": "+".join(one(w) + column(map(str, x)) for w, x in zip(weights, xs))},
+        "answers": {"before": [one(v) for v in y], "after": [one(v) for v in y]},
+        "wrong": {"after": [[one(v) for v in wrong]]},
+    }
+
+def verify(params):
+    import numpy as np
+    scores, X = np.log(np.array(params["weights"], float)), np.array(params["xs"], float)
+    attend = lambda o: np.exp(scores[o]) / np.exp(scores[o]).sum() @ X[o]
+    return {"before": attend([0, 1, 2, 3]).tolist(), "after": attend([0, 2, 1, 3]).tolist()}

@@ -1,0 +1,19 @@
+"""KV-cache bytes. `verify` makes the tensors (without storage) and counts their bytes."""
+def generate(rng):
+    while True:
+        L, h, g = rng.choice([16, 24, 32, 40]), rng.choice([16, 32]), rng.choice([2, 4, 8])
+        dh, T = rng.choice([64, 128]), rng.choice([1024, 2048, 4096])
+        mib = 2 * L * g * dh * T * 2 // 2**20
+        wrong = [(mib // 2, "counts keys only"), (mib * h // g, "uses the query heads"),
+                 (mib * 8, "bits instead of bytes")]
+        if mib >= 2 and len({mib, *(w for w, _ in wrong)}) == 4:
+            break
+    return {"params": dict(L=L, h=h, g=g, dh=dh, T=T), "solution": dict(mib=mib, ratio=h // g),
+            "choices": {"mib": [(str(mib), True, "")] + [(str(w), False, why) for w, why in wrong]},
+            "answers": {"ratio": str(h // g)}}
+
+def verify(p):
+    import torch
+    size = lambda heads: sum(torch.empty(2, heads, p["T"], p["dh"], dtype=torch.float16,
+                                         device="meta").nbytes for _ in range(p["L"]))
+    return {"mib": str(size(p["g"]) // 2**20), "ratio": size(p["h"]) / size(p["g"])}

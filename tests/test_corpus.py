@@ -1,0 +1,211 @@
+"""Every hand-in of the zoo gets what its case says, and none of them harms the grader or anybody else.
+
+The cases are graded by two grader processes that live through the whole run, in the order in which pytest shuffled
+the tests, so that a case that spoils a grader spoils the cases after it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import random
+import secrets
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autograder.model import Level, Report, Verdict
+from tests.zoo import Case, Keeper, Observed, Visit, all_cases, digest, share, visits
+
+pytestmark = pytest.mark.level_a
+
+GRADERS = 2
+MEMORY = 64 * 2**20
+#: Times are stated for a quiet machine; a busy one may take so many times longer.
+PATIENCE = float(os.environ.get("SOFTMARK_PATIENCE", "3"))
+_ALL = visits()
+
+
+@pytest.fixture(scope="session")
+def keepers(tmp_path_factory: pytest.TempPathFactory) -> Iterator["queue.Queue[Keeper]"]:
+    """Grader processes, started from a process that holds a secret in its environment."""
+    os.environ["SOFTMARK_CANARY"] = canary = f"canary{secrets.token_hex(8)}"
+    shelf: queue.Queue[Keeper] = queue.Queue()
+    made = [Keeper(tmp_path_factory.mktemp("zoo")) for _ in range(GRADERS)]
+    for keeper in made:
+        keeper.canaries = (*keeper.canaries, canary)
+        shelf.put(keeper)
+    yield shelf
+    for keeper in made:
+        keeper.close()
+    del os.environ["SOFTMARK_CANARY"]
+
+
+def _grade(shelf: "queue.Queue[Keeper]", visit: Visit) -> tuple[Observed, Keeper]:
+    keeper = shelf.get()
+    try:
+        return keeper.grade(visit), keeper
+    finally:
+        shelf.put(keeper)
+
+
+@pytest.fixture(scope="session")
+def graded(request: pytest.FixtureRequest, keepers: "queue.Queue[Keeper]") -> Iterator[Callable[[Visit], Any]]:
+    """What was observed for a visit. All selected visits are started at once, in the order of the tests."""
+    wanted = [v for item in request.session.items if (v := _visit_of(item)) is not None]
+    with ThreadPoolExecutor(GRADERS) as pool:
+        started: dict[str, Future[Any]] = {}
+        for visit in wanted:
+            if visit.id not in started:
+                started[visit.id] = pool.submit(_grade, keepers, visit)
+        yield lambda visit: started[visit.id].result()
+        pool.shutdown(cancel_futures=True)
+
+
+def _visit_of(item: pytest.Item) -> Visit | None:
+    spec = getattr(item, "callspec", None)
+    found = spec.params.get("visit") if spec is not None else None
+    return found if isinstance(found, Visit) else None
+
+
+@pytest.fixture(scope="session")
+def plain(keepers: "queue.Queue[Keeper]") -> Callable[[str], Report]:
+    """The report of a base without anything added."""
+    known: dict[str, Report] = {}
+
+    def report(base: str) -> Report:
+        if base not in known:
+            visit = Visit(Path("plain") / base, Case(claim="nothing added"), base)
+            observed, _ = _grade(keepers, visit)
+            assert observed.report is not None, observed.error
+            known[base] = observed.report
+        return known[base]
+
+    return report
+
+
+# ── the zoo itself ────────────────────────────────────────────────────────────────────────────────────────────
+def test_the_zoo_is_as_large_as_promised() -> None:
+    """At least 100 hostile and 100 odd hand-ins, at least 60 of the odd ones for full marks."""
+    hostile = [v for v in _ALL if v.hostile]
+    odd = [v for v in _ALL if not v.hostile]
+    full = [v for v in odd if v.base == "right" and v.case.status != "refused" and not _lost(v.case)]
+    assert len({v.folder for v in hostile}) >= 100
+    assert len({v.folder for v in odd}) >= 100
+    assert len(full) >= 60
+
+
+def _lost(case: Case) -> bool:
+    return any("full" not in _shares(value) for value in case.earned.values())
+
+
+def _shares(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def test_every_folder_is_a_case() -> None:
+    """No folder of the zoo is forgotten: each has an expected.toml that the strict model reads."""
+    folders = [path for group in (Path(__file__).parent / "submissions").iterdir() if group.is_dir()
+               for path in group.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    assert {path.resolve() for path in folders} == {path.resolve() for path in all_cases()}
+
+
+# ── every case ────────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("visit", _ALL, ids=[v.id for v in _ALL])
+def test_a_hand_in_gets_what_it_deserves(visit: Visit, graded: Any, plain: Callable[[str], Report]) -> None:
+    """Points, status and texts are the case's; the grader, its secrets and its other hand-ins are unharmed."""
+    observed, keeper = graded(visit)
+    assert observed.report is not None, observed.error
+    _unharmed(observed, keeper, visit)
+    _status(observed, visit.case)
+    _points(observed.report, visit, plain)
+    for text in visit.case.says:
+        assert text in observed.told, observed.told
+    for text in visit.case.hides:
+        assert not [name for name, content in observed.files.items() if text in content and name != "executed.ipynb"]
+
+
+def _unharmed(observed: Observed, keeper: Keeper, visit: Visit) -> None:
+    report, results = observed.report, observed.results
+    assert report is not None
+    assert not report.faults, [o.staff for o in report.faults]
+    assert report.complete
+    assert report.isolation is None or report.isolation.level is Level.A
+    assert sum(test.get("max_score", 0) for test in results["tests"]) == report.total == 20
+    assert 0 <= results["score"] <= 20 if "score" in results else True
+    assert not observed.left
+    assert observed.neighbour == keeper.honest, "the honest hand-in that was graded next got another result"
+    assert observed.grown <= MEMORY, f"the grader grew by {observed.grown >> 20} MiB"
+    assert observed.seconds <= visit.case.seconds * PATIENCE
+    for name, content in observed.files.items():
+        for canary in keeper.canaries:
+            assert canary not in content, (name, content[max(0, content.index(canary) - 200) :][:400])
+
+
+def _status(observed: Observed, case: Case) -> None:
+    report = observed.report
+    assert report is not None
+    assert (report.refused is not None) == (case.status == "refused"), report.refused or report.notes
+    notes = [note for note in report.notes if not note.staff_only]
+    human = any(note.needs_human for note in notes)
+    if case.status == "needs-human":
+        assert human
+    elif case.status == "graded+note":
+        stopped = [cell for cell in report.cells if cell.status != "ok"]
+        failed = [outcome for outcome in report.outcomes if outcome.verdict is not Verdict.PASSED]
+        assert notes or stopped or failed
+    elif case.status == "graded":
+        assert not notes, notes
+
+
+def _points(report: Report, visit: Visit, plain: Callable[[str], Report]) -> None:
+    case = visit.case
+    if report.refused is not None:
+        assert report.earned == 0
+        return
+    for question in sorted({outcome.spec.question for outcome in report.outcomes}):
+        got = share(report, question)
+        if question in case.earned:
+            ceiling = _worth(plain(visit.base), question) if visit.forging else 100
+            assert got in _shares(case.earned[question]) or visit.forging, (question, got, _said(report, question))
+            assert _worth(report, question) <= ceiling
+        elif visit.base == "right" or case.course == "ps0":
+            assert got == "full", (question, _said(report, question))
+        else:
+            assert _verdicts(report, question) == _verdicts(plain(visit.base), question)
+    if visit.base == "right":
+        found = {o.spec.number: o for o in report.outcomes}
+        for number, judgement in case.verdicts.items():
+            assert found[number].verdict == judgement.verdict, found[number]
+            assert judgement.reason is None or found[number].reason == judgement.reason, found[number]
+
+
+def _worth(report: Report, question: str) -> Any:
+    return sum(outcome.earned for outcome in report.outcomes if outcome.spec.question == question)
+
+
+def _said(report: Report, question: str) -> list[Any]:
+    return [(o.spec.number, o.verdict, o.reason, o.explanation) for o in report.outcomes if o.spec.question == question]
+
+
+def _verdicts(report: Report, question: str) -> list[Any]:
+    return [(o.spec.number, o.verdict, o.earned) for o in report.outcomes if o.spec.question == question]
+
+
+# ── the zoo again ─────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.slow
+def test_the_order_changes_nothing(keepers: "queue.Queue[Keeper]") -> None:
+    """Graded twice, each time in another random order, every hand-in gets the same result."""
+
+    def once(shuffled: list[Visit]) -> dict[str, str]:
+        with ThreadPoolExecutor(GRADERS) as pool:
+            results = list(pool.map(lambda visit: (visit.id, _grade(keepers, visit)[0]), shuffled))
+        return {name: digest(o.report) if o.report is not None else o.error for name, o in results}
+
+    first = once(random.sample(_ALL, len(_ALL)))
+    second = once(random.sample(_ALL, len(_ALL)))
+    assert {name: result for name, result in first.items() if second[name] != result} == {}
