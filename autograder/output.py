@@ -25,9 +25,7 @@ def write_results(report: Report, out: Path, previous: Mapping[str, Any] | None 
     gradescope.write_atomic(out / "results.json", gradescope.to_json(report, previous))
 
 
-def write_pages(
-    graded: Graded, out: Path, previous: Mapping[str, Any] | None = None, *, executed: bool = True
-) -> None:
+def write_pages(graded: Graded, out: Path, previous: Mapping[str, Any] | None = None, *, executed: bool = True) -> None:
     """report.html, executed.ipynb and executed.html, for whoever grades locally.
 
     executed: with executed.html, which costs as much as grading does; a class goes without.

@@ -9,11 +9,12 @@ that keeps what was earned and blames nobody wrongly.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import nbformat
@@ -53,6 +54,8 @@ __all__ = ["Course", "Graded", "Watcher", "explain", "grade", "open_course", "va
 
 #: Kept back for stopping the student's code and writing the last file.
 RESERVE_SECONDS = 2.0
+#: Loose files beside the notebook that are copied into the work folder, at most.
+LOOSE_FILES, LOOSE_BYTES = 500, 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -201,6 +204,7 @@ class _Prepared:
 
     notebook: NotebookNode
     report: Report
+    files: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def _prepare(source: Path, course: Course, metadata: Mapping[str, Any] | None, seed: int | None) -> _Prepared:
@@ -214,7 +218,30 @@ def _prepare(source: Path, course: Course, metadata: Mapping[str, Any] | None, s
     )
     notebook, edits, notes = sanitise(submission, course.release, course.assignment)
     notes = (*submission.notes, *notes, *map(_edit_note, edits))
-    return _Prepared(notebook, _first_report(course, submission, notes, seed))
+    files, left_out = _work_files(submission.files, course.data)
+    if left_out:
+        said = f"such as {left_out[0][:80]!r}: at most {LOOSE_FILES} files of {LOOSE_BYTES >> 20} MiB together are."
+        notes = (*notes, Note(f"Not all files next to the notebook were copied for it to open, {said}"))
+    return _Prepared(notebook, _first_report(course, submission, notes, seed), files)
+
+
+def _work_files(loose: Mapping[str, bytes], data: Mapping[str, bytes]) -> tuple[dict[str, bytes], list[str]]:
+    """What lies in the work folder, and which loose files of the hand-in don't: the course's data goes first."""
+    files = dict(data)
+    folders = {str(parent) for name in data for parent in PurePosixPath(name).parents}
+    left_out, room = [], LOOSE_BYTES
+    for name, content in sorted(loose.items()):
+        parents = {str(parent) for parent in PurePosixPath(name).parents}
+        possible = all(len(os.fsencode(part)) <= 255 for part in PurePosixPath(name).parts)
+        if not possible or name in files or name in folders or not parents.isdisjoint(files):
+            continue
+        if len(content) > room or len(files) - len(data) >= LOOSE_FILES:
+            left_out.append(name)
+            continue
+        files[name] = content
+        folders |= parents
+        room -= len(content)
+    return files, left_out
 
 
 @contextmanager
@@ -232,7 +259,7 @@ def _running(
     deadline = time.monotonic() + (seconds if seconds is not None else limits.run_seconds) - RESERVE_SECONDS
     # The kernel's own random numbers follow from the hand-in's bytes: a regrade and a replay meet the same ones.
     seed = derive(b"kernel", prepared.report.sha256)
-    with Sandbox(zygote, limits, require=_required(assignment, require), files=course.data, seed=seed) as sandbox:
+    with Sandbox(zygote, limits, require=_required(assignment, require), files=prepared.files, seed=seed) as sandbox:
         isolation = sandbox.isolation
         _refuse_readable_reference(assignment, isolation)
         base = replace(prepared.report, isolation=isolation, practice_only=_practice_only(isolation))

@@ -43,9 +43,9 @@ def report_from_json(text: str) -> Report:
 class Request:
     """One submission to grade.
 
-    out: folder for results.json (and the pages when `pages`; all but executed.html when `quick`), or None · require: lowest isolation level ·
-    seconds: until everything is written · metadata: as Gradescope gives it · secret: a marked test secret in place
-    of the course's.
+    out: folder for results.json (and the pages when `pages`; all but executed.html when `quick`), or None ·
+    require: lowest isolation level · seconds: until everything is written · metadata: as Gradescope gives it ·
+    secret: a marked test secret in place of the course's.
     """
 
     submission: str

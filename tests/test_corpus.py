@@ -10,6 +10,7 @@ import json
 import os
 import queue
 import random
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -27,6 +28,8 @@ GRADERS = 2
 MEMORY = 64 * 2**20
 #: Times are stated for a quiet machine; a busy one may take so many times longer.
 PATIENCE = float(os.environ.get("SOFTMARK_PATIENCE", "3"))
+#: What hostile texts of the zoo carry: it may stand in no tag of a page.
+_LIVE = re.compile(r"<[^<>]*zoo_attack|<script[^<>]*>[^<]*zoo_attack|(href|src)=[\"'] *(javascript|data:text)", re.I)
 _ALL = visits()
 
 
@@ -126,7 +129,7 @@ def test_a_hand_in_gets_what_it_deserves(visit: Visit, graded: Any, plain: Calla
     for text in visit.case.says:
         assert text in observed.told, observed.told
     for text in visit.case.hides:
-        assert not [name for name, content in observed.files.items() if text in content and name != "executed.ipynb"]
+        assert text not in observed.told
 
 
 def _unharmed(observed: Observed, keeper: Keeper, visit: Visit) -> None:
@@ -140,6 +143,7 @@ def _unharmed(observed: Observed, keeper: Keeper, visit: Visit) -> None:
     assert not observed.left
     assert observed.neighbour == keeper.honest, "the honest hand-in that was graded next got another result"
     assert observed.grown <= MEMORY, f"the grader grew by {observed.grown >> 20} MiB"
+    assert not [name for name, text in observed.files.items() if name.endswith(".html") and _LIVE.search(text)]
     assert observed.seconds <= visit.case.seconds * PATIENCE
     for name, content in observed.files.items():
         for canary in keeper.canaries:
@@ -171,7 +175,8 @@ def _points(report: Report, visit: Visit, plain: Callable[[str], Report]) -> Non
         got = share(report, question)
         if question in case.earned:
             ceiling = _worth(plain(visit.base), question) if visit.forging else 100
-            assert got in _shares(case.earned[question]) or visit.forging, (question, got, _said(report, question))
+            shares = ("any",) if visit.forging else _shares(case.earned[question])
+            assert "any" in shares or got in shares, (question, got, _said(report, question))
             assert _worth(report, question) <= ceiling
         elif visit.base == "right" or case.course == "ps0":
             assert got == "full", (question, _said(report, question))

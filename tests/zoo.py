@@ -20,7 +20,6 @@ import importlib.util
 import io
 import json
 import os
-import re
 import secrets
 import shutil
 import signal
@@ -338,13 +337,13 @@ def plant(course: Path) -> tuple[str, ...]:
     """Copy the zoo's course with a random canary in every hidden file; returns all texts that nobody may see."""
     shutil.copytree(COURSE, course)
     canary, word = f"canary{secrets.token_hex(8)}", f"w{secrets.token_hex(6)}"
-    number = f"{31000 + secrets.randbelow(900)}.{1000 + secrets.randbelow(8999)}"
+    number = str(6_000_000 + secrets.randbelow(999_999))
     for path in (course / "reference").rglob("*.py"):
-        text = path.read_text().replace("canaryword", word).replace("31337.4142", number)
+        text = path.read_text().replace("canaryword", word).replace("7654321", number)
         path.write_text(f"{text}\nCANARY = {canary!r}\n")
     (course / "reference/.secret").write_text(f"test-only:{canary}\n")
     (course / "reference").chmod(0o700)
-    return canary, word, number.split(".")[0]
+    return canary, word, number
 
 
 def _memory(pid: int, name: str) -> int:
@@ -404,8 +403,3 @@ def share(report: Report, question: str) -> Share:
     outcomes = [o for o in report.outcomes if o.spec.question == question]
     earned, possible = sum((o.earned for o in outcomes), Fraction(0)), sum(o.spec.points for o in outcomes)
     return "full" if earned == possible else "zero" if earned == 0 else "partial"
-
-
-def outside(text: str) -> str:
-    """A page's text without tags of the page's own making is not worth the trouble: only scripts are looked for."""
-    return re.sub(r"\s+", " ", text)

@@ -91,14 +91,12 @@ def _slurm(jobs: int) -> Iterator[Pool]:
     distributed = _distributed()
     try:
         import dask
-        import dask_jobqueue
+        from dask_jobqueue import SLURMCluster  # type: ignore[attr-defined, unused-ignore]
     except ImportError:
         raise CourseError("this needs dask-jobqueue: install softmark[cluster]", key="--executor") from None
     with dask.config.set({"distributed.scheduler.allowed-failures": _ALLOWED_DEATHS}):
         try:
-            cluster: Any = (
-                dask_jobqueue.SLURMCluster()
-            )  # partition, account, walltime: from dask-jobqueue's own configuration file
+            cluster: Any = SLURMCluster()  # partition, account, walltime: from dask-jobqueue's own configuration file
         except (ValueError, TypeError) as error:
             raise CourseError(f"the section jobqueue.slurm of Dask's configuration: {error}") from error
         with cluster:

@@ -39,6 +39,18 @@ for command in (*grading.COMMANDS, *authoring.COMMANDS, *platform.COMMANDS):
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 
 
+@app.command(
+    "exam",
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True},
+)
+def exam(context: typer.Context) -> None:
+    """Practice exams: question bank, papers, exports, item analysis (`softmark exam --help`)."""
+    from exam_bank.cli import app as exams  # its imports would slow down every other command
+
+    exams(context.args, prog_name="softmark exam")
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(version("softmark"))

@@ -121,7 +121,7 @@ class GroupedQueryAttention(nn.Module):
         super().__init__()
         self.heads, self.groups, self.base = config["query_heads"], config["kv_heads"], config["base"]
         self.d = config["width"] // self.heads
-        self.q_proj, self.out_proj = nn.Linear(config["width"], config["width"]), nn.Linear(config["width"], config["width"])
+        self.q_proj, self.out_proj = (nn.Linear(config["width"], config["width"]) for _ in range(2))
         self.k_proj = nn.Linear(config["width"], self.groups * self.d)
         self.v_proj = nn.Linear(config["width"], self.groups * self.d)
         self.drop, self.drop_out = nn.Dropout(config["attn_dropout"]), nn.Dropout(config["resid_dropout"])

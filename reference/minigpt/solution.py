@@ -741,7 +741,7 @@ def my_numbers(student_id: str, part: str) -> dict[str, Any]:
         kv_heads, share, d = 2 + number[0] % 3, 2 + number[1] % 3, 16 * (1 + number[2] % 4)
         sizes = {"layers": 3 + number[3] % 10, "batch": 3 + number[4] % 6, "T": 100 * (1 + number[5] % 9)}
         heads = {"query_heads": kv_heads * share, "kv_heads": kv_heads, "width": kv_heads * share * d}
-        return sizes | heads | {"bytes_per_value": 2}
+        return sizes | heads | {"bytes_per_value": 4}
     if part == "H3":
         kv_heads, share, d = 2 + number[0] % 2, 2 + number[1] % 3, 8 * (1 + number[2] % 8)
         return {"width": kv_heads * share * d, "query_heads": kv_heads * share, "kv_heads": kv_heads}

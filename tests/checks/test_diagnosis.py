@@ -374,3 +374,48 @@ def test_follow_through_reaches_classes(course: Any) -> None:
     )
     assert [outcome.earned for outcome in outcomes.values()] == [0, 1, 1]
     assert [outcome.on_top_of for outcome in outcomes.values()] == [(), ("turn",), ("Model",)]
+
+
+# ── values that are judged by what they do ──────────────────────────────────────────────────────────────────────────
+SLOPES = "def slope():\n    sign = 1.0\n    return {'a': 2.0 * sign}\n"
+BY_EFFECT = '''
+def rises(value):
+    a = value.get("a") if isinstance(value, dict) else None
+    return [x * a > 0 for x in (1, 2)] if isinstance(a, float) else None
+
+class A(Question):
+    question = "1"
+    @number("1.1")
+    @weight(1)
+    def test_recorded(self):
+        """The line rises."""
+        self.agree_plan(call("slope"), through=rises)
+    @number("1.2")
+    @partial_credit(1)
+    def test_fetched(self):
+        """The line rises at both points."""
+        seen = self.call_plan(call("slope"), through=rises)
+        self.expect(seen is not None, "A dict with a float a.")
+        self.set_score(sum(seen) / 2)
+'''
+FALLS = """
+MISTAKES = [Mistake("falls", question="1", function="slope", replace="sign = 1.0", by="sign = -1.0", keeps=0.5,
+                    hint="The line falls.")]
+"""
+
+
+@pytest.mark.parametrize(
+    ("value", "earned", "names"),
+    [
+        ({"a": 7.0}, 2, ()),  # another right answer
+        ({"a": -9.0}, 1, ("falls",)),  # the mistake, made with another number
+        ({"b": 7.0}, 0, ()),
+        (None, 0, ()),
+    ],
+)
+def test_through_judges_and_names_a_value_by_what_it_does(course: Any, value: Any, earned: int, names: Any) -> None:
+    """Right answers that look different pass, and a mistake is known again whatever numbers it was made with."""
+    tiny = course(BY_EFFECT, solution=SLOPES, mistakes=FALLS, points={"1": 2}, functions={"1": ("slope",)})
+    outcomes = tiny.outcomes(Scripted(tiny.namespace(slope=lambda: value)))
+    assert sum(o.earned for o in outcomes.values()) == earned
+    assert {o.mistakes for o in outcomes.values()} == {names}

@@ -11,7 +11,7 @@ from autograder.plan import call
 from autograder.seeds import Draw
 
 #: Exchanged for random ones before a run.
-MARKED_WORD, MARKED_NUMBER = "canaryword", 31337.4142
+MARKED_WORD, MARKED_NUMBER = "canaryword", 7654321.0
 
 
 def values(draw: Draw) -> tuple[Any, ...]:
@@ -19,14 +19,14 @@ def values(draw: Draw) -> tuple[Any, ...]:
 
 
 def cubes(draw: Draw) -> tuple[Any, ...]:
-    s = draw.normal(3, 4, 5, scale=3.0)
+    s = draw.normal(3, 4, 5, scale=3.0).float()
     s[0, 0, 0] = MARKED_NUMBER
     return s, draw.choice([0, 1, 2])
 
 
 def heads(draw: Draw) -> tuple[Any, ...]:
     n, m, d, v = draw.sample(range(3, 12), 4)
-    return draw.normal(n, d, scale=2.0), draw.normal(m, d, scale=2.0), draw.normal(m, v)
+    return tuple(draw.normal(*size, scale=2.0).float() for size in ((n, d), (m, d), (m, v)))
 
 
 def sentences(draw: Draw) -> tuple[Any, ...]:

@@ -13,13 +13,13 @@ from autograder.seeds import Draw
 
 def rows(draw: Draw) -> tuple[torch.Tensor, ...]:
     """All sizes different."""
-    return (draw.normal(*draw.sample(range(2, 9), 3), scale=3.0),)
+    return (draw.normal(*draw.sample(range(2, 9), 3), scale=3.0).float(),)
 
 
 def heads(draw: Draw) -> tuple[torch.Tensor, ...]:
     """q, k, v with batch, lengths and head sizes all different."""
     b, n, m, d, v = draw.sample(range(2, 12), 5)
-    return draw.normal(b, n, d, scale=2.0), draw.normal(b, m, d, scale=2.0), draw.normal(b, m, v)
+    return tuple(draw.normal(*size, scale=2.0).float() for size in ((b, n, d), (b, m, d), (b, m, v)))
 
 
 def gradients(function: str, *args: torch.Tensor, weights: torch.Tensor) -> Plan:
@@ -37,9 +37,12 @@ class Softmax(Question):
     @number("1.1")
     @weight(2)
     def test_contract(self) -> None:
-        """The result has the input's shape and dtype."""
-        for args in self.draws(rows, times=2):
-            self.contract("softmax", *args)
+        """The result has the input's shape and dtype, is positive, and each row sums to 1."""
+        for (x,) in self.draws(rows, times=2):
+            self.contract("softmax", x)
+            weights = self.tensor(self.call("softmax", x), *x.shape)
+            self.expect(bool((weights >= 0).all()), "No weight is negative.")
+            self.expect(torch.allclose(weights.sum(-1), torch.ones_like(weights.sum(-1))), "Each row sums to 1.")
 
     @number("1.2")
     @weight(6)
