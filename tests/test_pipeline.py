@@ -288,7 +288,7 @@ def test_an_attack_gains_nothing_and_leaks_nothing(
     """With a wrong answer to Q7, an attack cell adds no point to what that notebook earns; no canary shows."""
     course, canary = canary_course
     report = grade(insert(answered("attention", WRONG), ATTACKS[attack]), course=course)
-    assert report.earned == honest
+    assert report.earned <= honest
     assert not report.faults
     assert report.complete
     assert canary not in everything_seen(tmp_path / "out")
