@@ -24,7 +24,7 @@ from autograder.report.student import number_key
 
 __all__ = ["Gradebook", "Row", "Student", "gradebook", "guard", "read_csv", "read_roster", "unguard", "write_csv"]
 
-_FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\r\n]")  # noqa: RUF001
+_FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]|'*[\t\r\n]")
 _LARGEST = 64 * 2**20
 _HEAD = (
     "First Name",
@@ -54,12 +54,12 @@ def unguard(cell: str) -> str:
 
 
 def write_csv(rows: Iterable[Sequence[str]]) -> bytes:
-    """UTF-8 with a mark at the start, without which spreadsheets guess another encoding."""
+    """UTF-8 with CR LF, as the platform writes it."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\r\n")
     for row in rows:
         writer.writerow([guard(cell) for cell in row])
-    return stream.getvalue().encode("utf-8-sig", "replace")
+    return stream.getvalue().encode("utf-8", "replace")
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
@@ -176,7 +176,7 @@ class Gradebook:
 
     def _lines(self) -> Iterator[list[str]]:
         questions = [(q.id, q.title, q.points) for q in self.template.questions] if self.template else []
-        columns = [f"{id}: {title} ({_number(points)} pts)" for id, title, points in questions]
+        columns = [f"{key}: {title} ({_number(points)} pts)" for key, title, points in questions]
         yield [*_HEAD, *columns]
         most = _number(self.template.total) if self.template else ""
         for row in self.rows:
@@ -185,7 +185,7 @@ class Gradebook:
                 *(student.first, student.last, student.sid, student.email, student.sections),
                 *(_number(row.total), most if row.submission else "", row.status),
                 *(row.submission or "", _time(row.created), "", "", str(row.attempts or "")),
-                *(_number(row.questions.get(id)) for id, _, _ in questions),
+                *(_number(row.questions.get(key)) for key, _, _ in questions),
             ]
 
 
@@ -308,9 +308,8 @@ def _chosen(student: Student, lines: Sequence[_Line], notes: list[str]) -> Row:
     others = tuple(row.submission or "" for row in rows[:-1])
     if others:
         which = "the latest" if rows[-1].created else "the last in the source"
-        notes.append(
-            f"{_name(student)} has {len(rows)} submissions: {rows[-1].submission} counts ({which}), not {', '.join(others)}"
-        )
+        not_counted = f"{rows[-1].submission} counts ({which}), not {', '.join(others)}"
+        notes.append(f"{_name(student)} has {len(rows)} submissions: {not_counted}")
     row = rows[-1]
     return Row(
         *(student, row.submission, row.status, row.total),

@@ -30,6 +30,7 @@ from autograder.checks.question import Question
 from autograder.checks.source import Source, renamed
 from autograder.errors import CourseError
 from autograder.model import Assignment, CheckSpec, Visibility
+from autograder.plan import Plan
 
 __all__ = ["Check", "Checks", "exact", "load_checks", "sibling", "sort_key"]
 
@@ -58,7 +59,8 @@ class Checks:
 
     hypotheses: singles first, then pairs · same: sets of names that are one function · equivalent: mutants of the
     reference that are the same function, name → reason · drawn, picked: inputs that
-    were drawn already · rarest: check → pairs that its separating draws part less often than asked.
+    were drawn already · rarest: check → pairs that its separating draws part less often than asked · rehearsed: the
+    plans of checks that need values while they run.
     """
 
     assignment: Assignment
@@ -72,6 +74,7 @@ class Checks:
     picked: dict[Any, list[Any]] = field(default_factory=dict)
     rarest: dict[str, dict[tuple[str, str], int]] = field(default_factory=dict)
     sound: set[bytes] = field(default_factory=set)
+    rehearsed: dict[tuple[str, bytes, str | None], list[Plan]] = field(default_factory=dict)
     changes: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     @property

@@ -153,11 +153,30 @@ class Examination:
             error = self.fixtures.error(check.cls)
             takes[check.spec.number] = perform(check, self.room) if error is None else error
         ready = [take for take in takes.values() if isinstance(take, Take)]
+        for take in ready:
+            if take.ending == "paused":
+                take.desk.records += self._ahead(take)
         self.line.question([(take.desk.records, take.desk.served) for take in ready])
         for take in ready:
             if take.ending == "paused":
                 takes[take.check.spec.number] = perform(take.check, self.room, _Kernel(self.line), take.desk.records)
         return takes
+
+    def _ahead(self, take: Take) -> list[Record]:
+        """What a check that needs values will ask next, as far as a rehearsal with the reference's answers tells.
+
+        So its calls share the question's batch; where the student's answers lead elsewhere, the rest goes over then.
+        """
+        key = (take.check.spec.number, self.room.base, self.room.student)
+        plans = self.checks.rehearsed.get(key)
+        if plans is None:
+            plans = []
+            if not take.desk.served:  # a served callable may keep count: it is not called for practice
+                rehearsal = perform(take.check, self.room, _Reference(self.checks))
+                served = rehearsal.desk.served
+                plans = [] if served else [record.plan for record in rehearsal.desk.records]
+            self.checks.rehearsed[key] = plans
+        return [Record(plan, Mode.FREE) for plan in plans[len(take.desk.records) :]]
 
     # ── judging ───────────────────────────────────────────────────────────────────────────────────────────────
     def _judged(self, take: Take) -> Judged:
@@ -243,6 +262,13 @@ class Examination:
         one.on_top, one.below = attempt.right(), attempt.names
         return one.on_top is not None
 
+    def _below(self, one: Judged) -> tuple[tuple[str, str], ...]:
+        """A mistake further down may be all that is wrong, where that can't be told: say so."""
+        if one.diagnosis is not None or not one.failed or not one.below:
+            return ()
+        own = " and ".join(f"`{name}`" for name in one.below)
+        return (("builds on", f"your own {own}, which did not pass: repair that first, this may follow from it."),)
+
     def _named_on_top(self, question: str, one: Judged, found: Sequence[Case]) -> Diagnosis | None:
         attempt = self.follower.attempt(self._instance(one), question, found)
         return attempt.named() if attempt is not None else None
@@ -318,7 +344,7 @@ class Examination:
             finding.verdict,
             earned if finding.verdict is Verdict.FAILED else Fraction(0),
             finding.reason,
-            finding.lines + (finding.details if one.spec.public else ()),
+            finding.lines + self._below(one) + (finding.details if one.spec.public else ()),
             names,
             hints,
             below,
@@ -355,6 +381,16 @@ class _Kernel:
 
     def ask(self, records: Sequence[Record], served: Mapping[str, Callable[..., Value]]) -> list[Reply]:
         return self.line.ask(records, served)
+
+
+@dataclass
+class _Reference:
+    """Answers as the reference would."""
+
+    checks: Checks
+
+    def ask(self, records: Sequence[Record], served: Mapping[str, Callable[..., Value]]) -> list[Reply]:
+        return [self.checks.oracle.expected(record.plan, served, record.key) for record in records]
 
 
 def _with_cases(finding: Finding, cases_: Sequence[str | None], take: Take) -> Finding:

@@ -6,6 +6,7 @@ a path socket; the stock thread would look up a TCP address, which the filter re
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import socket
@@ -60,7 +61,10 @@ def preload() -> None:
 
 
 def warm_up() -> None:
-    """Format one traceback: the first one in a process compiles the highlighter, which takes longer than a cell."""
+    """Pay once, in the zygote, for what the first use in each kernel would cost: a traceback, and a figure.
+
+    The first traceback of a process compiles the highlighter; the first figure looks for the machine's fonts.
+    """
     from IPython.core.ultratb import AutoFormattedTB
 
     formatter: Any = AutoFormattedTB(mode="Context", tb_offset=0)  # type: ignore[no-untyped-call]
@@ -68,6 +72,9 @@ def warm_up() -> None:
         exec(compile("1 / 0", "<warm-up>", "exec"), {})
     except ZeroDivisionError:
         formatter.structured_traceback(*sys.exc_info())
+    os.environ["MPLBACKEND"] = "Agg"
+    with contextlib.suppress(ImportError):  # notebooks may use it where it is installed
+        importlib.import_module("matplotlib.pyplot")
 
 
 class _PathIOPubThread(IOPubThread):

@@ -685,6 +685,13 @@ LATCH = [
                 hint="The cell should hold 1, so the candidate's tanh has to be 1: make its weight large.",
             ),
             Mistake(
+                "weights-far-too-small",
+                replace="K = 20.0",
+                by="K = 6.0",
+                keeps=0.6,
+                hint="The right gates, but not closed and open enough, not even for a few steps: enlarge the weights.",
+            ),
+            Mistake(
                 "weights-too-small",
                 replace="K = 20.0",
                 by="K = 8.0",

@@ -22,7 +22,8 @@
 # parameters. You may add helper functions and cells. After each question comes a *public check*: it shows quickly
 # whether you are on the right way. The grader tries other inputs, sizes and special cases.
 #
-# **Conventions.** Tensors are float64 unless said otherwise, and your results have the dtype of your inputs. Capital
+# **Conventions.** Tensors are float64 unless said otherwise, and your results have the dtype of your inputs.
+# (`torch.zeros(3)` is float32, and PyTorch refuses to multiply the two: write `torch.zeros(3, dtype=x.dtype)`.) Capital
 # letters are sizes: B sequences in a batch, T steps, I numbers read in a step, H numbers in the state. A state is
 # counted from $h_0$, which is there before the first input; $h_1$ is the state after it. Your functions must not change
 # their inputs.
@@ -481,7 +482,7 @@ def forget_bias(r: float, T: int) -> float:
     return math.log(f / (1 - f))
 
 
-def lstm_param_count(I: int, H: int, L: int, bidirectional: bool) -> int:  # noqa: E741
+def lstm_param_count(I: int, H: int, L: int, bidirectional: bool) -> int:
     """Parameters of L LSTM layers of width H that read I numbers, with two biases, in one or two directions."""
     directions = 2 if bidirectional else 1
     total = 0
@@ -559,6 +560,7 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
 
 
 # %% softmark={"role": "hidden", "question": "8"}
+# ruff: noqa: E741  (I is what the library's documentation calls it)
 STUDENT_ID = "ada"
 GATE = {"−∞": 0.0, "0": 0.5, "+∞": 1.0}
 

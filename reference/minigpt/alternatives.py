@@ -24,7 +24,7 @@ def by_exponential(T, d, base, offset=0):
 @alternative(question="1", of="rope_angles")
 def plain_loops(T, d, base, offset=0):
     rows = [[(offset + t) / base ** (2 * i / d) for i in range(d // 2)] for t in range(T)]
-    return torch.tensor(rows, dtype=torch.float64)
+    return torch.DoubleTensor(rows)
 
 
 @alternative(question="1", of="rope_angles", name="angles-einsum")

@@ -326,15 +326,6 @@ def dropout_layers(draw: Draw) -> tuple[Config, dict[str, Tensor], Tensor]:
     return config, weights, x.expand(400, -1, -1).contiguous().float()
 
 
-def example_attention() -> tuple[Config, dict[str, Tensor], Tensor]:
-    """The example of the notebook: d = 2, weights of 0 and 1."""
-    config = attention_config(4, 2, 1, 100.0, block=8, attn_dropout=0, resid_dropout=0)
-    one, half = torch.eye(4).double(), torch.eye(4).double()[:2]
-    state = {"q_proj.weight": one, "k_proj.weight": half, "v_proj.weight": half, "out_proj.weight": one}
-    state |= {name.replace("weight", "bias"): torch.zeros(len(W)).double() for name, W in state.items()}
-    return config, state, table([1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 2.0])[None]
-
-
 class Attention(Question):
     """Q4 Grouped-query attention"""
 
@@ -345,7 +336,12 @@ class Attention(Question):
     @public
     def test_example(self) -> None:
         """The example of the notebook comes out."""
-        self.agree_plan(attention_plan(*example_attention()))
+        config = attention_config(4, 2, 1, 100.0, block=8)
+        one, half = torch.eye(4).double(), torch.eye(4).double()[:2]
+        weights = {"q_proj.weight": one, "k_proj.weight": half, "v_proj.weight": half, "out_proj.weight": one}
+        biases = {name.replace("weight", "bias"): torch.zeros(len(W)).double() for name, W in weights.items()}
+        x = table([1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 2.0])[None]
+        self.agree_plan(attention_plan(config, weights | biases, x))
 
     @number("4.2")
     @weight(2)

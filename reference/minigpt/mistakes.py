@@ -403,13 +403,6 @@ GQA = [
                 keeps=0.5,
                 hint="A score of 0 is not “no weight”: use −∞.",
             ),
-            Mistake(
-                "masked-to-almost-zero",
-                replace="-math.inf",
-                by="1e-9",
-                keeps=0.5,
-                hint="A score near 0 is not “no weight”: use −∞, or −1e9 with its minus.",
-            ),
         ],
     ),
     Mistake(

@@ -739,7 +739,7 @@ def my_numbers(student_id: str, part: str) -> dict[str, Any]:
                 return {"q": q, "k": k, "theta": f"π/{parts}", "m": m, "n": n, "c": c}
     if part == "H2":
         kv_heads, share, d = 2 + number[0] % 3, 2 + number[1] % 3, 16 * (1 + number[2] % 4)
-        sizes = {"layers": 3 + number[3] % 10, "batch": 3 + number[4] % 6, "T": 100 * (1 + number[5] % 9)}
+        sizes = {"layers": 3 + number[3] % 10, "batch": (3, 5, 6, 7, 9)[number[4] % 5], "T": 100 * (1 + number[5] % 9)}
         heads = {"query_heads": kv_heads * share, "kv_heads": kv_heads, "width": kv_heads * share * d}
         return sizes | heads | {"bytes_per_value": 4}
     if part == "H3":

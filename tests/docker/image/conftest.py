@@ -89,8 +89,9 @@ def inside(engine: Callable[..., Any], image: str) -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def hand_ins(course: Course, tmp_path_factory: pytest.TempPathFactory) -> dict[str, HandIn]:
-    profile = tmp_path_factory.mktemp("profile") / "without-landlock.json"
-    return make(course, without_landlock(Path(os.environ["SOFTMARK_SECCOMP"]), profile))
+    folder = tmp_path_factory.mktemp("files")
+    profile = without_landlock(Path(os.environ["SOFTMARK_SECCOMP"]), folder / "without-landlock.json")
+    return make(course, profile, folder)
 
 
 @pytest.fixture(scope="session")

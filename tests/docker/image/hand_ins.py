@@ -56,8 +56,8 @@ else:
 _CANARY = f"import os\nassert {CANARY!r} not in str(os.environ) and 'SUBMISSION_URL' not in os.environ\n"
 
 
-def make(course: Course, profile_without_landlock: str) -> dict[str, HandIn]:
-    """Name → hand-in. profile_without_landlock: a file for the engine's --security-opt seccomp=."""
+def make(course: Course, profile_without_landlock: str, folder: Path) -> dict[str, HandIn]:
+    """Name → hand-in. profile_without_landlock: for the engine's --security-opt seccomp= · folder: for more files."""
     known = {one.name: one.notebook for one in submissions(course.assignment, course.checks)}
     data = plain_metadata(course.assignment)
     del data["users"][0]["sid"]  # the notebook's own id counts, for the personal numbers
@@ -66,7 +66,12 @@ def make(course: Course, profile_without_landlock: str) -> dict[str, HandIn]:
     more = [_ATTEMPT.format(attempt=code, name=name) for name, code in _ONLY_WITH_LANDLOCK.items()]
     hostile = [*attempts, *more]
     options = ("--security-opt", f"seccomp={profile_without_landlock}")
+    demanding = folder / "assignment.toml"
+    text = (course.assignment.folder / "assignment.toml").read_text()
+    demanding.write_text(f'require_isolation = "A"\n{text}')
+    inside = "/autograder/source/course/assignments/attention/assignment.toml"
     return {
+        "too-little": HandIn(known["right"], metadata, options=(*options, "--volume", f"{demanding}:{inside}:ro")),
         "hungry": HandIn(_before(known["right"], "3", ["rows = [bytearray(2**20) for _ in range(2048)]"]), metadata),
         "endless": HandIn(_before(known["right"], "3", ["while True:\n    pass"] * 4), metadata, seconds=60),
         "right": HandIn(known["right"], metadata),

@@ -45,6 +45,7 @@ def test_right_grades_to_full_marks_in_the_smallest_box(runs: Runs) -> None:
     assert graded.results["score"] == 100, [t for t in graded.results["tests"] if t.get("score") != t.get("max_score")]
     assert graded.payload.exit_status == 0
     assert graded.extra["outcome"] == "graded"
+    assert graded.seconds < 60  # 12 s on a quiet machine: half a processor, two other containers beside it
     assert set(graded.extra["sandbox"]) >= {"uid", "seccomp", "no-network", "rlimits", "no_new_privs"}
 
 
@@ -78,6 +79,16 @@ def test_without_landlock_level_b_holds(runs: Runs) -> None:
     assert graded.results["score"] == 100
 
 
+def test_below_the_required_level_nothing_starts(runs: Runs) -> None:
+    """The assignment asks for A, the machine gives B: refused before any student code, all points open."""
+    graded = runs("too-little")
+    assert graded.payload.exit_status == 2
+    assert "landlock" in graded.payload.stdout
+    assert validate_bytes((graded.payload.raw_results or "").encode(), 100) == []
+    assert graded.extra["complete"] is False
+    assert {test["extra_data"]["verdict"] for test in graded.results["tests"]} == {"GRADER_FAULT"}
+
+
 def test_endless_cells_end_before_the_platform_does(runs: Runs) -> None:
     """A limit of 60 s: the file is ours and complete before that; what was not reached is BLOCKED."""
     graded = runs("endless")
@@ -101,7 +112,7 @@ def test_doctor_shows_the_level(inside: Inside) -> None:
 
 
 def test_what_the_container_permits(inside: Inside) -> None:
-    """Default capabilities, a filter of the engine's, no links but lo, no new namespaces; a student has no capability."""
+    """Default capabilities, the engine's filter, no link but lo, no new namespaces; a student has no capability."""
     found = json.loads(inside("/opt/softmark/bin/python", "-I", "-c", _PROBE))
     assert found["caps"] in ("00000000a80425fb", "00000000800405fb")
     assert found["seccomp"] == "2"
@@ -123,7 +134,9 @@ def test_the_fallback_stands_when_the_grader_is_killed_at_once(inside: Inside) -
 
 def test_all_byte_code_is_compiled(inside: Inside) -> None:
     """Nothing is compiled at the start: no uid could keep what it compiled."""
-    command = "/opt/softmark/bin/python -I -v -c 'import torch, papermill, ipykernel.kernelapp, autograder.pipeline' 2>&1"
+    command = (
+        "/opt/softmark/bin/python -I -v -c 'import torch, papermill, ipykernel.kernelapp, autograder.pipeline' 2>&1"
+    )
     lines = inside("bash", "-c", command).splitlines()
     code = [line for line in lines if "code object from" in line]
     assert len(code) > 1000
@@ -143,7 +156,8 @@ def test_a_student_finds_nothing_hidden(inside: Inside) -> None:
     """As a student's uid: no solution and no secret anywhere, the source can't be listed, scripts can't be written."""
     as_student = ("setpriv", "--reuid", "20001", "--regid", "20001", "--clear-groups")
     script = (
-        "find / -xdev \\( -name solution.py -o -name .secret -o -name 'setup.env' \\) 2>/dev/null;"
+        "find / -xdev \\( -path '*reference/*.py' -o -path '*/course/*' -o -name .secret -o -name setup.env \\)"
+        " 2>/dev/null | grep -v site-packages;"
         "ls /autograder/source 2>&1; test -w /autograder/run_autograder && echo writable; true"
     )
     output = inside(*as_student, "bash", "-c", script)
@@ -155,7 +169,9 @@ def test_the_image_is_small_and_holds_no_mirror(inside: Inside, engine: Any) -> 
     """At most 1.2 GB; no pip configuration but the stand-in base's own."""
     size = int(json.loads(engine("image", "inspect", os.environ["SOFTMARK_IMAGE"]).stdout)[0]["Size"])
     assert size <= 1.2e9, size
-    found = inside("sh", "-c", "find / -xdev -name 'pip.conf' -o -xdev -name '*.whl' -size +1000k | grep -v wheels/").split()
+    found = inside(
+        "sh", "-c", "find / -xdev -name 'pip.conf' -o -xdev -name '*.whl' -size +1000k | grep -v wheels/"
+    ).split()
     assert found in (["/etc/pip.conf"], ["/etc/pip.conf", "/opt/build/pip.conf"]), found
 
 
@@ -192,7 +208,7 @@ def test_a_source_change_builds_again_in_seconds(context: Path) -> None:
     began = time.monotonic()
     done = build(context, *arguments())
     assert done.returncode == 0, done.stdout + done.stderr
-    assert time.monotonic() - began < 25
+    assert time.monotonic() - began < 40  # 6 s on two quiet cores
     assert (done.stdout + done.stderr).count("Using cache") >= 10 or "cache" in (done.stdout + done.stderr).lower()
 
 

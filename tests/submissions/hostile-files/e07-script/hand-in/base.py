@@ -1,0 +1,2 @@
+def softmax(s, dim):
+    return s

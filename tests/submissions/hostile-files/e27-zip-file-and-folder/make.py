@@ -1,0 +1,12 @@
+def make(folder, notebook):
+    import io
+    import stat
+    import zipfile
+
+    import nbformat
+
+    archive = zipfile.ZipFile(folder / "hand-in.zip", "w", zipfile.ZIP_DEFLATED)
+    archive.writestr("base.ipynb", nbformat.writes(notebook))
+    archive.writestr("a", "x")
+    archive.writestr("a/b", "x")
+    archive.close()
