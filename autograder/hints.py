@@ -12,8 +12,10 @@ from autograder.model import CellRecord, CellStatus, Note
 
 __all__ = ["hint", "hints_about"]
 
-_PATH = "This is a path of your own computer or of Colab. Put the file next to the notebook, open it by its name alone, \
+_PATH = (
+    "This is a path of your own computer or of Colab. Put the file next to the notebook, open it by its name alone, \
 and hand in both."
+)
 _FILE = "Put every file that the notebook opens next to the notebook, and hand in both."
 _CUDA = "The grader has no GPU. Use the device of the input, or `torch.device('cuda' if torch.cuda.is_available() else \
 'cpu')`."
@@ -36,7 +38,7 @@ _HINTS = tuple(
         ("FileNotFoundError", "", _FILE),
         ("PermissionError|OSError", r"^\[Errno 13\] Permission denied$|Name or service not known|name resolution|"
          r"Network is unreachable", _NETWORK),
-        ("LookupError|.*", r"nltk\.download\(|huggingface\.co|offline mode|couldn't connect|We couldn't connect", _NETWORK),
+        (".*", r"nltk\.download\(|huggingface\.co|offline mode|couldn't connect", _NETWORK),
         ("ModuleNotFoundError", "", _MODULE),
     )
 )  # fmt: skip

@@ -6,7 +6,6 @@ the tests, so that a case that spoils a grader spoils the cases after it.
 
 from __future__ import annotations
 
-import json
 import os
 import queue
 import random
@@ -34,7 +33,7 @@ _ALL = visits()
 
 
 @pytest.fixture(scope="session")
-def keepers(tmp_path_factory: pytest.TempPathFactory) -> Iterator["queue.Queue[Keeper]"]:
+def keepers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[queue.Queue[Keeper]]:
     """Grader processes, started from a process that holds a secret in its environment."""
     os.environ["SOFTMARK_CANARY"] = canary = f"canary{secrets.token_hex(8)}"
     shelf: queue.Queue[Keeper] = queue.Queue()
@@ -48,7 +47,7 @@ def keepers(tmp_path_factory: pytest.TempPathFactory) -> Iterator["queue.Queue[K
     del os.environ["SOFTMARK_CANARY"]
 
 
-def _grade(shelf: "queue.Queue[Keeper]", visit: Visit) -> tuple[Observed, Keeper]:
+def _grade(shelf: queue.Queue[Keeper], visit: Visit) -> tuple[Observed, Keeper]:
     keeper = shelf.get()
     try:
         return keeper.grade(visit), keeper
@@ -57,7 +56,7 @@ def _grade(shelf: "queue.Queue[Keeper]", visit: Visit) -> tuple[Observed, Keeper
 
 
 @pytest.fixture(scope="session")
-def graded(request: pytest.FixtureRequest, keepers: "queue.Queue[Keeper]") -> Iterator[Callable[[Visit], Any]]:
+def graded(request: pytest.FixtureRequest, keepers: queue.Queue[Keeper]) -> Iterator[Callable[[Visit], Any]]:
     """What was observed for a visit. All selected visits are started at once, in the order of the tests."""
     wanted = [v for item in request.session.items if (v := _visit_of(item)) is not None]
     with ThreadPoolExecutor(GRADERS) as pool:
@@ -76,7 +75,7 @@ def _visit_of(item: pytest.Item) -> Visit | None:
 
 
 @pytest.fixture(scope="session")
-def plain(keepers: "queue.Queue[Keeper]") -> Callable[[str], Report]:
+def plain(keepers: queue.Queue[Keeper]) -> Callable[[str], Report]:
     """The report of a base without anything added."""
     known: dict[str, Report] = {}
 
@@ -112,13 +111,23 @@ def _shares(value: Any) -> tuple[str, ...]:
 
 def test_every_folder_is_a_case() -> None:
     """No folder of the zoo is forgotten: each has an expected.toml that the strict model reads."""
-    folders = [path for group in (Path(__file__).parent / "submissions").iterdir() if group.is_dir()
-               for path in group.iterdir() if path.is_dir() and path.name != "__pycache__"]
+    folders = [
+        path
+        for group in (Path(__file__).parent / "submissions").iterdir()
+        if group.is_dir()
+        for path in group.iterdir()
+        if path.is_dir() and path.name != "__pycache__"
+    ]
     assert {path.resolve() for path in folders} == {path.resolve() for path in all_cases()}
 
 
+def _parameter(visit: Visit) -> Any:
+    """The first base of a case is for every run, a further one for the nightly sweep."""
+    return pytest.param(visit, id=visit.id, marks=[] if visit.base == visit.case.bases[0] else [pytest.mark.slow])
+
+
 # ── every case ────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("visit", _ALL, ids=[v.id for v in _ALL])
+@pytest.mark.parametrize("visit", [_parameter(visit) for visit in _ALL])
 def test_a_hand_in_gets_what_it_deserves(visit: Visit, graded: Any, plain: Callable[[str], Report]) -> None:
     """Points, status and texts are the case's; the grader, its secrets and its other hand-ins are unharmed."""
     observed, keeper = graded(visit)
@@ -203,7 +212,7 @@ def _verdicts(report: Report, question: str) -> list[Any]:
 
 # ── the zoo again ─────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.slow
-def test_the_order_changes_nothing(keepers: "queue.Queue[Keeper]") -> None:
+def test_the_order_changes_nothing(keepers: queue.Queue[Keeper]) -> None:
     """Graded twice, each time in another random order, every hand-in gets the same result."""
 
     def once(shuffled: list[Visit]) -> dict[str, str]:

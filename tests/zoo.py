@@ -178,7 +178,8 @@ def build(visit: Visit, folder: Path) -> Path:
     case = visit.case
     if (visit.folder / "make.py").exists():
         spec = importlib.util.spec_from_file_location("make", visit.folder / "make.py")
-        assert spec is not None and spec.loader is not None
+        assert spec is not None
+        assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         module.make(folder, notebook_of(case, visit.base))

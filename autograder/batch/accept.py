@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import nbformat
 
 from autograder.batch.fingerprint import Key, changed_questions
 from autograder.batch.store import Store
@@ -37,12 +34,13 @@ class Filed:
     new: bool
 
 
-def answer_of(notebook: Mapping[str, Any], functions: Sequence[str], helpers: frozenset[str]) -> str:
+def answer_of(cells: Sequence[str], functions: Sequence[str], helpers: frozenset[str]) -> str:
     """The source of the answer: the last definition of each function, and what they call that is the student's own.
 
+    cells: source of the notebook's code cells ·
     helpers: names that the course defines itself, which are not taken along. Raises CourseError when there is none.
     """
-    defined = _definitions(notebook)
+    defined = _definitions(cells)
     missing = [name for name in functions if name not in defined]
     if missing:
         raise CourseError(f"the notebook does not define {', '.join(missing)}")
@@ -53,18 +51,15 @@ def answer_of(notebook: Mapping[str, Any], functions: Sequence[str], helpers: fr
             if name in defined and name not in wanted and name not in helpers:
                 wanted[name] = None
                 waiting.append(name)
-    nodes = sorted({id(node): (place, node) for place, (name, node) in enumerate(defined.items()) if name in wanted}.values(), key=lambda pair: pair[0])
-    return "\n\n\n".join(ast.unparse(node) for _, node in nodes) + "\n"
+    nodes = {id(node): node for name, node in defined.items() if name in wanted}
+    return "\n\n\n".join(ast.unparse(node) for node in nodes.values()) + "\n"
 
 
-def _definitions(notebook: Mapping[str, Any]) -> dict[str, ast.stmt]:
+def _definitions(cells: Sequence[str]) -> dict[str, ast.stmt]:
     """Name → the last top-level statement that defines it, in the order of the notebook."""
     found: dict[str, ast.stmt] = {}
-    for cell in notebook.get("cells", ()):
-        if cell.get("cell_type") != "code":
-            continue
-        source = cell.get("source", "")
-        tree = parse_cell(source if isinstance(source, str) else "".join(source))
+    for source in cells:
+        tree = parse_cell(source)
         for node in tree.body if isinstance(tree, ast.Module) else ():
             for name in _names(node):
                 found.pop(name, None)
@@ -116,7 +111,8 @@ def touched(store: Store, old: Key, new: Key, question: str) -> tuple[str, ...] 
     changed = changed_questions(before, after) if before is not None and after is not None else None
     if changed is None or not changed <= {question} or (old.grader, old.seed) != (new.grader, new.seed):
         return None
-    again, others = [], []
+    again: list[str] = []
+    others: list[str] = []
     for recorded in store.results():
         outcomes = [o for o in recorded.report.outcomes if o.spec.question == question]
         right = all(o.verdict is Verdict.PASSED for o in outcomes)
@@ -124,12 +120,3 @@ def touched(store: Store, old: Key, new: Key, question: str) -> tuple[str, ...] 
     if old != new:
         store.carry(others, old, new)
     return tuple(again)
-
-
-def read_notebook(path: Path) -> Mapping[str, Any]:
-    """A notebook file, for staff. Raises CourseError."""
-    try:
-        found: Mapping[str, Any] = nbformat.read(path, as_version=4)
-    except Exception as error:
-        raise CourseError(f"this notebook can't be read: {error}", where=path) from None
-    return found

@@ -163,7 +163,8 @@ def _is_odd(info: zipfile.ZipInfo) -> bool:
     return (
         "\\" in raw
         or any(ord(c) < 32 or ord(c) == 127 for c in raw)
-        or re.match(r"/|[A-Za-z]:", raw) is not None
+        or raw.startswith("/")
+        or any(re.match("[A-Za-z]:", part) for part in raw.split("/"))
         or any(part in ("", ".", "..") or len(part.encode()) > 250 for part in raw.split("/"))
         or len(raw) > 1000
         or kind not in (0, stat.S_IFREG)

@@ -63,6 +63,13 @@ class Answer:
 class _Process(Grader):
     """A grader process that can be looked at and hung up on from another thread."""
 
+    def grade(self, request: Request) -> Report:
+        """As the base does; a line that breaks off in the middle is the end of the process too."""
+        try:
+            return super().grade(request)
+        except (OSError, ValueError) as error:
+            raise GraderFault(f"grader process {self.pid} ended while it graded: {error}") from error
+
     def ended(self) -> bool:
         return self._process.poll() is not None
 

@@ -51,6 +51,11 @@ class Diagnosis:
         return ("|".join(h.name for h in self.hypotheses),)
 
     @property
+    def size(self) -> int:
+        """The number of mistakes made at once."""
+        return self.hypotheses[0].size
+
+    @property
     def hints(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(hint for h in self.hypotheses for hint in h.hints))
 

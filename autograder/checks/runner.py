@@ -237,7 +237,11 @@ class Examination:
             for group in self._unexplained(question, judged).values():
                 plain = diagnose(self.checks, question, [case for _, found in group for case in found])
                 for one, found in group:
-                    one.diagnosis = plain or self._named_on_top(question, one, found)
+                    one.diagnosis = plain
+                    if plain is None or plain.size > 1:  # one mistake on top of an earlier one goes before a pair
+                        on_top = self._named_on_top(question, one, found)
+                        smaller = on_top is not None and (plain is None or on_top.size < plain.size)
+                        one.diagnosis = on_top if smaller else plain
         except Exception as error:  # a mistake's own code: the verdict stands, without a name
             text = f"no diagnosis in question {question}: {short_trace(error)}"
             self.notes.append(Note(text, question, staff_only=True, needs_human=True))

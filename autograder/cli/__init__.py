@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autograder.cli import authoring, grading, platform
+from autograder.cli import authoring, classes, grading, platform
 from autograder.cli.console import stderr
 
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (*grading.COMMANDS, *authoring.COMMANDS, *platform.COMMANDS):
+app.add_typer(classes.app, name="class")
+for command in (*grading.COMMANDS, *authoring.COMMANDS, *platform.COMMANDS, *classes.COMMANDS):
     app.command(command.__name__.rstrip("_").replace("_", "-"))(command)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,6 +23,10 @@ __all__ = ["COMMANDS", "ORDERS"]
 CourseOption = Annotated[
     Path | None, typer.Option("--course", help="The course's folder; else the nearest one above with a reference/.")
 ]
+
+
+#: What tells docker and podman where their daemon and their files are.
+_ENGINE_VARIABLES = ("DOCKER_", "CONTAINER", "XDG_RUNTIME_DIR")
 
 
 def _orders(command: str, course: Path | None, **values: Any) -> dict[str, Any]:
@@ -47,7 +53,9 @@ def gradescope(
 
 
 def _say(line: str) -> None:
-    stdout.print(line, markup=False, soft_wrap=True)
+    # A check may have closed our stdout. The log is lost then; the result must not be.
+    with contextlib.suppress(OSError, ValueError):
+        stdout.print(line, markup=False, soft_wrap=True)
 
 
 def _obey_gradescope(orders: dict[str, Any], zygote: Zygote) -> int:
@@ -148,7 +156,8 @@ def emulate(
         raise typer.BadParameter(f"{submission} does not exist", param_hint="SUBMISSION")
     if (export is None) != (id is None):
         raise typer.BadParameter("--export and --id go together", param_hint="--export")
-    values = {"seconds": seconds, "image": image, "engine": engine, "cpus": cpus, "memory": memory}
+    values: dict[str, Any] = {"seconds": seconds, "image": image, "engine": engine, "cpus": cpus, "memory": memory}
+    values["engine_environment"] = {k: v for k, v in os.environ.items() if k.startswith(_ENGINE_VARIABLES)}
     sources = {"metadata": metadata, "export": export, "id": id, "due": due}
     exec_grader(_orders("emulate", course, assignment=assignment, submission=submission, out=out, **values, **sources))
 
@@ -177,6 +186,7 @@ def _starter(orders: dict[str, Any]) -> Starter:
 
     if orders["image"] is None:
         return InFolder()
+    os.environ.update(orders["engine_environment"])  # a grader process starts without them
     return InContainer(orders["image"], (orders["engine"],), Box(orders["cpus"], orders["memory"]))
 
 

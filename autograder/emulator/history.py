@@ -23,14 +23,17 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def plain_metadata(assignment: Assignment, **dates: str | None) -> dict[str, Any]:
-    """One student, handed in now, no earlier submission. dates: of the assignment, ISO 8601."""
+    """One student, handed in now, no earlier submission. dates: of the assignment, ISO 8601.
+
+    No student number: so the one in the notebook counts for personal numbers.
+    """
     return {
         "id": 1,
         "created_at": _iso(datetime.now(UTC)),
         "assignment_id": None,
         "assignment": _assignment(assignment, dates),
         "submission_method": "upload",
-        "users": [_user({":name": "A Student", ":sid": "00000001", ":email": "a.student@example.edu"})],
+        "users": [_user({":name": "A Student", ":email": "a.student@example.edu"})],
         "previous_submissions": [],
     }
 

@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -157,12 +158,21 @@ class InContainer:
         process = subprocess.Popen(
             self.arguments(work, seconds, self._name), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT
         )
+        self._wait_for_its_start(process)
         try:
             return process.wait(seconds), False
         except subprocess.TimeoutExpired:
             self.end()
             process.wait()
             return -signal.SIGKILL, True
+
+    def _wait_for_its_start(self, process: subprocess.Popen[bytes]) -> None:
+        """The platform's clock starts with the script, not with the making of its container."""
+        inspect = [*self.command, "inspect", "--format", "{{.State.Running}}", str(self._name)]
+        while process.poll() is None:
+            if subprocess.run(inspect, capture_output=True, check=False).stdout.strip() == b"true":
+                return
+            time.sleep(0.1)
 
     def end(self) -> None:
         if self._name is not None:

@@ -125,7 +125,7 @@ section { border: 1px solid #bbb; border-left: .5rem solid #767676; margin: 1rem
 section.passed { border-left-color: #1b7a3d } section.failed { border-left-color: #b3261e }
 h2 { font-size: 1rem; margin: 0; display: flex; justify-content: space-between; gap: 1rem }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; font: 14px/1.45 ui-monospace, monospace; margin: .5rem 0 }
-.note { color: #595959 }
+.note { color: #595959 } h2 span:last-child:not(:first-child) { white-space: nowrap }
 """
 _TITLES = {
     Moment.STAFF: "What staff see",

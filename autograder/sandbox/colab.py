@@ -46,7 +46,7 @@ _FUNCTIONS: dict[str, dict[str, Callable[..., Any]]] = {
     },
     "google.colab.files": {"upload": _upload, "download": _say("Nothing is downloaded while grading.")},
     "google.colab.auth": {"authenticate_user": _say("Nobody signs in while grading.")},
-    "google.colab.output": {name: _say("There is no Colab page here.") for name in ("clear", "eval_js", "no_vertical_scroll")},
+    "google.colab.output": {name: _say("There is no Colab page here.") for name in ("clear", "eval_js")},
     "google.colab.userdata": {"get": _secret},
     "google.colab.patches": {"cv2_imshow": _say("Pictures of cv2 are not shown while grading.")},
 }  # fmt: skip
@@ -71,7 +71,9 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def _importing_line() -> str:
     """The student's line that an import began in; empty when it can't be told."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and ("importlib" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
+    while frame.f_back is not None and (
+        "importlib" in frame.f_code.co_filename or frame.f_code.co_filename == __file__
+    ):
         frame = frame.f_back
     return linecache.getline(frame.f_code.co_filename, frame.f_lineno)
 

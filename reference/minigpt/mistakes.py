@@ -30,6 +30,7 @@ ANGLES = [
             ),
             Mistake(
                 "all-ones",
+                spills=("2", "4"),
                 replace="base ** (-2 * i / d)",
                 by="torch.ones_like(i)",
                 keeps=0.3,
@@ -48,6 +49,7 @@ ANGLES = [
     ),
     Mistake(
         "base-fixed",
+        spills=("2", "4"),
         question="1",
         function="rope_angles",
         replace="base **",
@@ -71,7 +73,12 @@ ANGLES = [
         mistakes=[
             Mistake("offset-ignored", replace="offset + torch", by="torch", keeps=0.7, hint="Start at `offset`."),
             Mistake(
-                "offset-multiplied", replace="offset + torch", by="offset * torch", keeps=0.5, hint="Add the offset."
+                "offset-multiplied",
+                spills=("2", "4", "6", "8"),
+                replace="offset + torch",
+                by="offset * torch",
+                keeps=0.5,
+                hint="Add the offset.",
             ),
             Mistake(
                 "from-one",
@@ -135,6 +142,7 @@ ROPE = [
             ),
             Mistake(
                 "interleaved-wrong-table",
+                spills=("4",),
                 keeps=0.5,
                 hint="The angles are laid out for the other pairing.",
                 edits=[
@@ -157,6 +165,7 @@ ROPE = [
         mistakes=[
             Mistake(
                 "positions-ignored",
+                spills=("7",),
                 edits=[(ROWS, "rows = x.shape[-2]"), ("table[positions]", "table")],
                 keeps=0.4,
                 hint="Use the positions that you are given.",
@@ -394,7 +403,7 @@ GQA = [
                 by=".tril(-1)",
                 keeps=0.6,
                 hint="Position t sees itself too.",
-                spills=("8",),
+                spills=("6", "8"),
             ),
             Mistake(
                 "masked-to-zero",
@@ -407,6 +416,7 @@ GQA = [
     ),
     Mistake(
         "over-queries",
+        spills=("8",),
         question="4",
         function="GroupedQueryAttention.forward",
         replace="dim=-1)",
@@ -939,6 +949,7 @@ TRAINING = [
         mistakes=[
             Mistake(
                 "not-shifted",
+                spills=("8.5",),
                 replace="windows[:, 1:]",
                 by="windows[:, :-1]",
                 keeps=0.3,
@@ -946,6 +957,7 @@ TRAINING = [
             ),
             Mistake(
                 "two-ahead",
+                spills=("8.5",),
                 replace="logits = model(ids)",
                 by="logits, targets = model(ids)[:, :-1], targets[:, 1:]",
                 keeps=0.5,
@@ -953,6 +965,7 @@ TRAINING = [
             ),
             Mistake(
                 "last-position-only",
+                spills=("8.5",),
                 keeps=0.5,
                 hint="All positions have a target, not the last one only.",
                 replace="logits = model(ids)",
@@ -969,6 +982,7 @@ TRAINING = [
             Mistake("rate-ignored", replace=", lr=lr", by="", keeps=0.6, hint="Use `lr`."),
             Mistake(
                 "hardly-trained",
+                spills=("8.4", "8.5"),
                 replace="lr=lr",
                 by="lr=lr / 100",
                 keeps=0.5,
@@ -982,7 +996,14 @@ TRAINING = [
         function="train",
         pairs=False,
         mistakes=[
-            Mistake("sgd", replace="torch.optim.AdamW", by="torch.optim.SGD", keeps=0.5, hint="Use AdamW."),
+            Mistake(
+                "sgd",
+                spills=("8.4", "8.5"),
+                replace="torch.optim.AdamW",
+                by="torch.optim.SGD",
+                keeps=0.5,
+                hint="Use AdamW.",
+            ),
             Mistake(
                 "adam",
                 replace="torch.optim.AdamW",
@@ -1000,16 +1021,25 @@ TRAINING = [
         mistakes=[
             Mistake(
                 "gradients-add-up",
+                spills=("8.4", "8.5"),
                 replace="optimiser.zero_grad()",
                 by="pass",
                 keeps=0.6,
                 hint="Set the gradients to zero before each backward pass.",
             ),
-            Mistake("no-step", replace="optimiser.step()", by="pass", keeps=0.2, hint="Call the optimiser's step."),
+            Mistake(
+                "no-step",
+                spills=("8.4", "8.5"),
+                replace="optimiser.step()",
+                by="pass",
+                keeps=0.2,
+                hint="Call the optimiser's step.",
+            ),
         ],
     ),
     Mistake(
         "sum-of-losses",
+        spills=("8.4", "8.5"),
         question="8",
         function="train",
         replace="targets.flatten())",

@@ -389,7 +389,7 @@ def logsumexp_of_explanations(x, w, conf):
         if conf[table].get(key, 0) > 0:
             logs.append(math.log(conf[table][key]) - math.log(below))
 
-    for i in range(max(len(w), len(x))):
+    for i in range(len(w) + 1):
         h = w[i - 1] if i else "#"
         if i < len(w) and w[:i] + w[i + 1 :] == x:
             add("del", h + w[i], conf["bi"][h + w[i]])
@@ -506,10 +506,12 @@ def all_sentences(xs, sents, conf, k):
         options.append([(w, channel_logprob(x, w, conf)) for w in found] or [(x, 0.0)])
     best = max(
         product(*options),
-        key=lambda choice: sum(log for _, log in choice)
-        + sum(
-            math.log(addk_prob(v, u, c, ctx, vocab_size(sents), k))
-            for u, v in zip([B, *(w for w, _ in choice)], [*(w for w, _ in choice), E], strict=True)
+        key=lambda choice: (
+            sum(log for _, log in choice)
+            + sum(
+                math.log(addk_prob(v, u, c, ctx, vocab_size(sents), k))
+                for u, v in zip([B, *(w for w, _ in choice)], [*(w for w, _ in choice), E], strict=True)
+            )
         ),
     )
     return [w for w, _ in best]

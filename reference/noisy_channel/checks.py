@@ -8,6 +8,7 @@ the channel are picked from a pool until every two named mistakes differ on two 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -25,10 +26,38 @@ Arguments = tuple[Any, ...]
 Sentences = list[list[str]]
 B, E = solution.B, solution.E
 
-WORDS = (
-    "we you birds rivers sing run fall loud slow far again here green old small the a this by to "
-    "night morning stone water light home road wind grass song"
-).split()
+WORDS = [
+    "we",
+    "you",
+    "birds",
+    "rivers",
+    "sing",
+    "run",
+    "fall",
+    "loud",
+    "slow",
+    "far",
+    "again",
+    "here",
+    "green",
+    "old",
+    "small",
+    "the",
+    "a",
+    "this",
+    "by",
+    "to",
+    "night",
+    "morning",
+    "stone",
+    "water",
+    "light",
+    "home",
+    "road",
+    "wind",
+    "grass",
+    "song",
+]
 BIRDS = [["we", "sing"], ["we", "sing", "loud"], ["birds", "sing"]]
 BIRD_COUNTS = solution.count_ngrams(BIRDS, 2)
 
@@ -377,7 +406,11 @@ def texts(draw: Draw) -> list[Arguments]:
     for n, k in zip(draw.sample([2, 3], 2), (0, draw.choice([0.3, 0.5, 1.5])), strict=True):
         train = corpus(draw, 6, 6, 4)
         c, ctx = solution.count_ngrams(train, n)
-        text = draw.sample(train, 3) if k == 0 else [[draw.choice(train[0]) for _ in range(length)] for length in (1, 4, 2)]
+        text = (
+            draw.sample(train, 3)
+            if k == 0
+            else [[draw.choice(train[0]) for _ in range(length)] for length in (1, 4, 2)]
+        )
         cases.append((text, n, c, ctx, solution.vocab_size(train), k))
     return cases
 
@@ -732,7 +765,7 @@ def typing(draw: Draw) -> Arguments:
 def special_typings(draw: Draw) -> list[Arguments]:
     """Edits of the first letter, three equal letters, the word itself, two edits, an edit that never occurred."""
     conf = channel_tables(draw)
-    never = {**conf, "sub": {pair: 0 for pair in conf["sub"]}}
+    never = {**conf, "sub": dict.fromkeys(conf["sub"], 0)}
     a, b, c = draw.sample("abc", 3)
     w = a + b + c + c
     return [
@@ -802,16 +835,17 @@ class Channel(Numbers):
     @weight(1)
     @tags("property")
     def test_laws(self) -> None:
-        """If all tables are three times as large, nothing changes; and no log-probability is above 0."""
+        """If all tables are three times as large, nothing changes; a word typed as meant has ln stay in any case."""
         for x, w, conf in self.draws(typing, times=4):
             large = {
                 kind: {key: 3 * value for key, value in table.items()} if isinstance(table, dict) else table
                 for kind, table in conf.items()
             }
-            values = self.call_all([call("channel_logprob", x, w, tables) for tables in (conf, large)])
-            one, other = (self.number_of(value) for value in values)
+            plans = [call("channel_logprob", x, w, tables) for tables in (conf, large)]
+            values = self.call_all([*plans, call("channel_logprob", w, w, large)])
+            one, other, meant = (self.number_of(value) for value in values)
             self.expect(close(one, other), "Only shares of counts matter.")
-            self.expect(one <= 1e-9, "The log of a probability is not above 0.")
+            self.expect(close(meant, math.log(conf["stay"])), "A word typed as meant has ln stay.")
 
 
 # ── Q8 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -824,7 +858,7 @@ def lattice(draw: Draw, sizes: list[int], missing: float = 0.0) -> Arguments:
     channel = [[math.log(draw.uniform(0.05, 0.9)) for _ in words] for words in cands]
     places = [[B], *cands, [E]]
     bigram = {}
-    for t, (before, after) in enumerate(zip(places, places[1:], strict=False)):
+    for t, (before, after) in enumerate(itertools.pairwise(places)):
         for i, u in enumerate(before):
             for j, v in enumerate(after):
                 if draw.random() >= missing or (i == len(before) - 1 and j == len(after) - 1) or t == 0:
@@ -983,17 +1017,6 @@ def with_unknown(draw: Draw) -> Arguments:
     return xs, *rest
 
 
-def flat_tables(letters: str) -> dict[str, Any]:
-    """The tables of the notebook's check: all errors are equally likely."""
-    errors = {kind: {a + b: 1 for a in letters for b in letters} for kind in ("del", "ins", "sub", "trans")}
-    return {
-        "uni": {a: 100 for a in letters},
-        "bi": {a + b: 100 for a in letters for b in letters},
-        **errors,
-        "stay": 0.9,
-    }
-
-
 class Correct(Question):
     """Q9 Put it together"""
 
@@ -1005,7 +1028,7 @@ class Correct(Question):
     def test_example(self) -> None:
         """The examples of the notebook come out."""
         sents = [["he", "ran", "home"], ["he", "ran", "fast"], ["he", "can", "wait"]]
-        flat = flat_tables("#acefhimnorstw")
+        flat = solution.flat_tables("#acefhimnorstw")
         for xs in (["he", "rn", "home"], ["he", "tan", "home"], ["he", "whistles"]):
             self.agree("correct", xs, sents, flat, 0.1)
 

@@ -53,6 +53,7 @@ COUNTS = [
                 "no-end-symbol",
                 replace=" + [E]",
                 by="",
+                spills=("9",),
                 keeps=0.5,
                 hint="Sentences must be able to stop: count `</s>`.",
             ),
@@ -81,7 +82,7 @@ COUNTS = [
         replace="gram[:-1]",
         by="gram[1:]",
         keeps=0.6,
-        hint="A context is the first n−1 words of an n-gram; counting (n−1)-grams again, or taking the last words, gives "
+        hint="A context is the first n−1 words of an n-gram; counting (n−1)-grams again, or the last words, gives "
         "other numbers at the borders of sentences.",
     ),
     Mistake(
@@ -168,6 +169,7 @@ PROBABILITIES = [
         function="mle_prob",
         replace='c.get(f"{h} {w}" if h else w, 0)',
         by='c[f"{h} {w}" if h else w]',
+        spills=("4",),
         keeps=0.7,
         hint="An n-gram that never occurred gives 0.0, not an error.",
     ),
@@ -218,6 +220,7 @@ PROBABILITIES = [
                 "k-only-on-top",
                 replace="seen + k * V",
                 by="seen",
+                spills=("4", "9"),
                 keeps=0.3,
                 hint="The denominator must grow too, by k·V.",
             ),
@@ -226,6 +229,7 @@ PROBABILITIES = [
                 "v-of-context",
                 replace="k * V",
                 by="k * sum(gram.rpartition(' ')[0] == h for gram in c)",
+                spills=("4", "9"),
                 keeps=0.5,
                 hint="V is the whole vocabulary, not the words seen after h.",
             ),
@@ -237,6 +241,7 @@ PROBABILITIES = [
         function="addk_prob",
         replace="count + k",
         by="count",
+        spills=("4", "9"),
         keeps=0.4,
         hint="Add k to the count as well.",
     ),
@@ -255,6 +260,7 @@ PROBABILITIES = [
         replace="return (count + k) / (seen + k * V)",
         by="return (count + k) / (seen + k * V) if seen else 0.0",
         pairs=False,
+        spills=("9",),
         keeps=0.8,
         hint="An unseen context gives 1/V, not 0.",
     ),
@@ -289,21 +295,21 @@ INTERPOLATION = [
         mistakes=[
             Mistake(
                 "over-tokens",
-                replace="joint.sum(dim=0, keepdim=True)",
+                replace="joint.sum(dim=0)",
                 by="joint.sum(dim=1, keepdim=True)",
                 keeps=0.3,
                 hint="The shares of one token sum to 1 over the models; normalise for each token.",
             ),
             Mistake(
                 "no-responsibilities",
-                replace="joint.sum(dim=0, keepdim=True)",
+                replace="joint.sum(dim=0)",
                 by="joint.sum() * N",
                 keeps=0.4,
                 hint="Normalise for each token before you sum over the tokens.",
             ),
             Mistake(
                 "hard-em",
-                replace="joint / joint.sum(dim=0, keepdim=True)",
+                replace="joint / joint.sum(dim=0)",
                 by="torch.nn.functional.one_hot(joint.argmax(dim=0), m).T.to(P.dtype)",
                 keeps=0.6,
                 hint="Use shares: a token does not belong to its best model alone.",
@@ -466,16 +472,22 @@ TRAINING = [
         mistakes=[
             Mistake(
                 "over-contexts",
-                edits=[("log_softmax(logits, dim=1)", "log_softmax(logits, dim=0)"),
-                       ("softmax(logits.detach(), dim=1)", "softmax(logits.detach(), dim=0)")],
+                edits=[
+                    ("log_softmax(logits, dim=1)", "log_softmax(logits, dim=0)"),
+                    ("softmax(logits.detach(), dim=1)", "softmax(logits.detach(), dim=0)"),
+                ],
                 keeps=0.4,
                 hint="The softmax runs over the words, in each row.",
             ),
             Mistake(
                 "joint-softmax",
-                edits=[("torch.log_softmax(logits, dim=1)", "torch.log_softmax(logits.flatten(), dim=0).view_as(N)"),
-                       ("torch.softmax(logits.detach(), dim=1)",
-                        "torch.softmax(logits.detach().flatten(), dim=0).view_as(N)")],
+                edits=[
+                    ("torch.log_softmax(logits, dim=1)", "torch.log_softmax(logits.flatten(), dim=0).view_as(N)"),
+                    (
+                        "torch.softmax(logits.detach(), dim=1)",
+                        "torch.softmax(logits.detach().flatten(), dim=0).view_as(N)",
+                    ),
+                ],
                 keeps=0.4,
                 hint="One distribution for each context, not one for the whole table.",
             ),
@@ -533,6 +545,7 @@ CANDIDATES = [
         function="candidates",
         replace="*deletions, ",
         by="",
+        spills=("9",),
         keeps=0.7,
         hint="One of the four kinds of edit is missing: delete a letter of x.",
     ),
@@ -551,6 +564,7 @@ CANDIDATES = [
         function="candidates",
         replace="*substitutions, ",
         by="",
+        spills=("9",),
         keeps=0.7,
         hint="One of the four kinds of edit is missing: replace a letter.",
     ),
@@ -560,6 +574,7 @@ CANDIDATES = [
         function="candidates",
         replace=", *insertions",
         by="",
+        spills=("9",),
         keeps=0.7,
         hint="One of the four kinds of edit is missing: insert a letter.",
     ),
@@ -569,6 +584,7 @@ CANDIDATES = [
         function="candidates",
         replace="range(len(x) + 1)",
         by="range(1, len(x) + 1)",
+        spills=("9",),
         keeps=0.8,
         hint="Edits can happen at the first letter and before it.",
     ),
@@ -578,6 +594,7 @@ CANDIDATES = [
         function="candidates",
         replace="range(len(x) + 1)",
         by="range(len(x))",
+        spills=("9",),
         keeps=0.8,
         pairs=False,
         hint="A letter can also be inserted after the last one.",
@@ -598,6 +615,7 @@ CANDIDATES = [
                 "unfiltered",
                 replace="edits & set(vocab)",
                 by="edits",
+                spills=("9",),
                 keeps=0.5,
                 hint="Keep words of `vocab` only.",
             ),
@@ -619,6 +637,7 @@ CHANNEL = [
         function="channel_logprob",
         replace="[meant + typed]",
         by="[typed + meant]",
+        spills=("9",),
         keeps=0.5,
         hint="The key of the substitution table is [meant, typed].",
     ),
@@ -744,11 +763,19 @@ CHANNEL = [
                 keeps=0.7,
                 hint="No factor (1 − stay) here: the tables already say how often errors happen.",
             ),
-            Mistake("not-log", replace="return log_p", by="return total", keeps=0.5, hint="Return the logarithm."),
+            Mistake(
+                "not-log",
+                replace="return log_p",
+                by="return total",
+                spills=("9",),
+                keeps=0.5,
+                hint="Return the logarithm.",
+            ),
             Mistake(
                 "log10",
                 replace="math.log(total)",
                 by="math.log10(total)",
+                spills=("9",),
                 keeps=0.5,
                 hint="Use the natural logarithm.",
             ),
@@ -763,6 +790,7 @@ DECODE = [
         function="decode",
         replace=" + log for",
         by=" for",
+        spills=("9",),
         keeps=0.2,
         hint="Both factors count: the channel is missing.",
     ),
@@ -775,6 +803,7 @@ DECODE = [
                 "channel-only",
                 replace='bigram.get(f"{u} {v}", -math.inf)',
                 by="0.0",
+                spills=("9",),
                 keeps=0.2,
                 hint="Both factors count: the prior is missing.",
             ),
@@ -782,6 +811,7 @@ DECODE = [
                 "reversed-bigram",
                 replace="{u} {v}",
                 by="{v} {u}",
+                spills=("9",),
                 keeps=0.4,
                 hint='The key of a bigram is "earlier later".',
             ),
@@ -789,6 +819,7 @@ DECODE = [
                 "forgets-start",
                 replace="return bigram",
                 by="return 0.0 if u == B else bigram",
+                spills=("9",),
                 keeps=0.7,
                 hint="The first word follows `<s>`.",
             ),
@@ -798,6 +829,7 @@ DECODE = [
                     ('bigram.get(f"{u} {v}", -math.inf)', 'math.exp(bigram.get(f"{u} {v}", -math.inf))'),
                     (" + log for", " + math.exp(log) for"),
                 ],
+                spills=("9",),
                 keeps=0.3,
                 hint="Add the logarithms, not the probabilities.",
             ),
@@ -829,6 +861,7 @@ DECODE = [
         question="8",
         function="decode",
         edits=[("max(score", "min(score"), ("max(whole", "min(whole")],
+        spills=("9",),
         keeps=0.2,
         hint="You look for the worst sentence: take the largest sum.",
     ),
@@ -935,6 +968,11 @@ EQUAL = [
         reason="After an unseen context the n-gram is unseen too: both raise KeyError.",
         question="2",
     ),
+    Same(
+        ("per-sentence+skips-zeros", "per-sentence+skips-zeros-keeps-n"),
+        reason="Who divides by the number of sentences does not use N.",
+        question="4",
+    ),
 ]
 
 MISTAKES = [
@@ -953,6 +991,15 @@ MISTAKES = [
 #: Generated mutants of the reference that a person judged to be the same function.
 EQUIVALENT = {
     "mle_prob:6: 0 → 1": "After an unseen context the n-gram is unseen too, and 0/1 is 0.",
+    "fit_bigram_autodiff:8: 2 → 3": "Another rate of learning that converges.",
+    "fit_bigram_autodiff:8: 2 → 1": "Another rate of learning that converges.",
+    "fit_bigram_autodiff:8: 1 → 0": "Another rate of learning that converges.",
+    "candidates:6: 1 → 2": "One more split, (x, nothing), which gives no new edit.",
+    "decode:15: True → False": "The lists have one length.",
+    "decode:18: True → False": "The lists have one length.",
+    "correct:23: True → False": "The lists have one length.",
+    "correct:25: True → False": "The lists have one length.",
+    "correct:25: 0.0 → 1.0": "A constant for the only candidate of a place does not change the best path.",
 }
 
 
@@ -1003,7 +1050,7 @@ def reversed_conditional(numbers):
     sents, c, ctx = _counted(numbers)
     times = {**ctx, E: len(sents)}
     pairs = [c[f"{h} {w}"] / times[w] for w, h in numbers["mle"]]
-    (w, h) = numbers["add-one"]
+    w, _ = numbers["add-one"]
     return [*pairs, 1 / (times[w] + solution.vocab_size(sents))]
 
 
@@ -1031,7 +1078,9 @@ def adds(numbers):
     return [first, second, best, sums[best] / sum(sums.values())]
 
 
-@planned(question="10", part="H2", keeps=0.5, hint="The channel is p(x | y), the prior is p(y): the first two are exchanged.")
+@planned(
+    question="10", part="H2", keeps=0.5, hint="The channel is p(x | y), the prior is p(y): the first two are exchanged."
+)
 def exchanged(numbers):
     first, second, *rest = solution.hand_h2(numbers)
     return [second, first, *rest]

@@ -16,7 +16,8 @@
 # Somebody means the word $y$ and types $x$. Which word was meant? The **noisy channel** turns the question round with
 # Bayes' rule:
 #
-# $$\hat y = \arg\max_y p(y \mid x) = \arg\max_y \underbrace{p(x \mid y)}_{\text{channel}}\;\underbrace{p(y)}_{\text{prior}}$$
+# $$\hat y = \arg\max_y p(y \mid x)
+#   = \arg\max_y \underbrace{p(x \mid y)}_{\text{channel}}\;\underbrace{p(y)}_{\text{prior}}$$
 #
 # The channel knows how people mistype, the prior knows which texts are likely. You build both by counting, see that
 # counting *is* training, and search for the best sentence. The same two factors are behind classical speech
@@ -38,7 +39,7 @@
 # | Q2 | `addk_prob` | 7 | example 0.5 · types 0.5 · values 4 · unseen contexts 1 · sums 1 |
 # | Q3 | `em_lambda` | 8 | example 0.5 · type, shape, dtype 1 · values 4 · few steps 1.5 · likelihood 1 |
 # | Q4 | `perplexity` | 10 | example 0.5 · types 1 · values 5.5 · zeros and long texts 2 · laws 1 |
-# | Q5 | `fit_bigram_autodiff` | 10 | example 0.5 · type, shape, dtype 1 · optimum 6 · other tables 1.5 · rows sum to 1 1 |
+# | Q5 | `fit_bigram_autodiff` | 10 | example 0.5 · type, shape, dtype 1 · optimum 6 · other tables 1.5 · rows 1 |
 # | Q6 | `candidates` | 6 | example 0.5 · types 0.5 · words 3 · first and last letters 1.5 · laws 0.5 |
 # | Q7 | `channel_logprob` | 12 | example 0.5 · types 1 · values 7 · special words 2.5 · laws 1 |
 # | Q8 | `decode` | 12 | example 0.5 · types 1 · sentences 6 · special cases 1 · laws 1 · long sentence 2.5 |
@@ -51,6 +52,7 @@
 
 # %% softmark={"role": "given"}
 import hashlib
+import itertools
 import math
 import random
 import time
@@ -207,7 +209,7 @@ def em_lambda(P: Tensor, iters: int) -> Tensor:
     weights = torch.full((m,), 1 / m, dtype=P.dtype)
     for _ in range(iters):
         joint = weights[:, None] * P  # (m, N)
-        shares = joint / joint.sum(dim=0, keepdim=True)
+        shares = joint / joint.sum(dim=0)
         weights = shares.sum(dim=1) / N
     return weights
 
@@ -454,7 +456,8 @@ def channel_logprob(x: str, w: str, conf: dict) -> float:
 # before the first and `</s>` after the last word; a missing key means $-\infty$. Find the words $y_1 … y_T$ with the
 # largest
 #
-# $$\sum_{t=1}^{T} \Big(\ln p(x_t \mid y_t) + \ln p(y_t \mid y_{t-1})\Big) + \ln p(\text{</s>} \mid y_T), \qquad y_0 = \text{<s>}$$
+# $$\sum_{t=1}^{T} \Big(\ln p(x_t \mid y_t) + \ln p(y_t \mid y_{t-1})\Big)
+#   + \ln p(\text{</s>} \mid y_T), \qquad y_0 = \text{<s>}$$
 #
 # and return them with this sum: `(words, score)`. Four candidates for each of 60 words make $4^{60}$ sentences. The
 # way out is **dynamic programming** (the Viterbi algorithm): the best beginning that ends in word $v$ at place $t$
@@ -511,6 +514,14 @@ def decode(
 # is "ran". For "he tan home" there are two, "ran" and "can"; "ran" follows "he" more often and comes before "home".
 
 
+# %% softmark={"role": "given", "question": "9"}
+def flat_tables(letters: str) -> dict:
+    """Tables for channel_logprob in which all errors are equally likely. letters: those of all words, and "#"."""
+    pairs = [a + b for a in letters for b in letters]
+    errors = {kind: dict.fromkeys(pairs, 1) for kind in ("del", "ins", "sub", "trans")}
+    return {"uni": dict.fromkeys(letters, 100), "bi": dict.fromkeys(pairs, 100), **errors, "stay": 0.9}
+
+
 # %% softmark={"role": "answer", "question": "9"}
 def correct(
     xs: list[str],
@@ -540,7 +551,7 @@ def correct(
     ]
     places = [[B], *cands, [E]]
     bigram = {}
-    for left, right in zip(places, places[1:], strict=False):
+    for left, right in itertools.pairwise(places):
         for u, v in ((u, v) for u in left for v in right):
             bigram[f"{u} {v}"] = math.log(addk_prob(v, u, c, ctx, V, k))
     return decode(xs, cands, channel, bigram)[0]
@@ -548,13 +559,7 @@ def correct(
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "9"}
 # corpus = [["he", "ran", "home"], ["he", "ran", "fast"], ["he", "can", "wait"]]
-# letters = "#acefhimnorstw"
-# flat = {
-#     "uni": {a: 100 for a in letters},
-#     "bi": {a + b: 100 for a in letters for b in letters},
-#     **{kind: {a + b: 1 for a in letters for b in letters} for kind in ("del", "ins", "sub", "trans")},
-#     "stay": 0.9,
-# }
+# flat = flat_tables("#acefhimnorstw")
 # assert list(correct(["he", "rn", "home"], corpus, flat, 0.1)) == ["he", "ran", "home"], "one candidate"
 # assert list(correct(["he", "tan", "home"], corpus, flat, 0.1)) == ["he", "ran", "home"], "the neighbours decide"
 # assert list(correct(["he", "whistles"], corpus, flat, 0.1)) == ["he", "whistles"], "no candidate: it stays"
@@ -647,9 +652,10 @@ def edit_tables(sents: list[list[str]]) -> dict:
 # print("as typed: ", right(typed))
 # print("corrected:", right(repaired))
 #
-# place = next(i for i, (a, b, c) in enumerate(zip(typed, repaired, held_out)) if b == c and sum(x != y for x, y in zip(a, c)) > 2)
-# sentence, path = typed[place], repaired[place]
 # vocabulary = sorted({w for sent in corpus for w in sent})
+# solved = [i for i in range(len(typed)) if repaired[i] == held_out[i] != typed[i]]
+# place = max(solved, key=lambda i: sum(len(candidates(x, vocabulary, LETTERS)) for x in typed[i]))
+# sentence, path = typed[place], repaired[place]
 # columns = [candidates(x, vocabulary, LETTERS) or [x] for x in sentence]
 # try:
 #     import matplotlib.pyplot as plt
@@ -715,7 +721,7 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
         return [left.pop(number[place + i] % len(left)) for i in range(count)]
 
     if part == "H1":
-        a, b, c, d, e = pick("owls mice bees frogs cows ants geese lambs".split(), 5, 0)
+        a, b, c, d, e = pick(["owls", "mice", "bees", "frogs", "cows", "ants", "geese", "lambs"], 5, 0)
         often, more, extra = 3 + number[10] % 5, 2 + number[11] % 4, [d, e][: number[12] % 3]
         sentences = [[a, b] * often + [a, c], [b, *extra, a], [c] * more + [a]]
         order = pick([0, 1, 2], 3, 20)
@@ -725,14 +731,16 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
             "add-one": [b, c],
         }
     if part == "H2":
-        words = pick("actress across access acres caress stress".split(), 3, 0)
-        low, middle, high = ([start + number[place + i] % size for i in range(2)] for start, size, place in
-                             ((2, 8, 10), (30, 21, 20), (60, 31, 30)))  # fmt: skip
+        words = pick(["actress", "across", "access", "acres", "caress", "stress"], 3, 0)
+        low = [2 + number[10] % 8, 2 + number[11] % 8]
+        middle = [30 + number[20] % 21, 30 + number[21] % 21]
+        high = [60 + number[30] % 31, 60 + number[31] % 31]
         channel, prior = [high[0], low[0], middle[0]], [low[1], high[1], middle[1]]
         order = pick([0, 1, 2], 3, 40)
         return {kind: {words[i]: row[i] for i in order} for kind, row in (("channel", channel), ("prior", prior))}
     if part == "H3":
-        return {"p": [f"1/{d}" for d in pick(["2", "3", "4", "5", "6", "8", "9", "10", "12"], 4, 0)]}
+        shares = [f"1/{d}" for d in (2, 3, 4, 5, 6, 8, 11, 12, 13, 15, 16, 17, 19, 20)]
+        return {"p": pick(shares, 4, 0)}
     raise ValueError(f"there is no part {part!r}: use H1, H2 or H3")
 
 
@@ -761,8 +769,8 @@ def hand_h1(numbers: dict) -> list[float]:
     """Two MLE and one add-one probability of a bigram model."""
     sents = [sentence.split() for sentence in numbers["sentences"]]
     c, ctx = count_ngrams(sents, 2)
-    return [*(mle_prob(w, h, c, ctx) for w, h in numbers["mle"]),
-            addk_prob(*numbers["add-one"], c, ctx, vocab_size(sents), 1)]  # fmt: skip
+    smoothed = addk_prob(*numbers["add-one"], c, ctx, vocab_size(sents), 1)
+    return [*(mle_prob(w, h, c, ctx) for w, h in numbers["mle"]), smoothed]
 
 
 def hand_h2(numbers: dict) -> list:

@@ -15,7 +15,7 @@ from autograder.assignment import load_assignment
 from autograder.checks import load_checks
 from tests.hand_ins import ROOT, answered, insert
 
-__all__ = ["COURSE", "HOSTILE", "Made", "make", "made", "write_export", "write_folder", "zipped"]
+__all__ = ["COURSE", "HOSTILE", "Made", "made", "make", "write_export", "write_folder", "zipped"]
 
 COURSE = ROOT / "tests/courses/mini"
 
@@ -28,7 +28,11 @@ HOSTILE = {
     "kills": "import os, signal\ntry:\n    os.kill(os.getppid(), signal.SIGKILL)\nexcept OSError as e:\n    print(e)",
     "patches": "import torch\ntorch.allclose = torch.equal = lambda *a, **k: True",
 }
-BROKEN = {"page": b"<!DOCTYPE html><html><body>Sign in</body></html>", "half": b'{"cells": [{"cell_type": "code"', "empty": b""}
+BROKEN = {
+    "page": b"<!DOCTYPE html><html><body>Sign in</body></html>",
+    "half": b'{"cells": [{"cell_type": "code"',
+    "empty": b"",
+}
 
 
 @dataclass(frozen=True)

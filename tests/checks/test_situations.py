@@ -332,6 +332,14 @@ def test_17_any_kind_of_number_is_taken_as_the_number_it_is(course: Any, score: 
     assert outcome.verdict is Verdict.FAILED
 
 
+def test_17_a_score_stays_when_the_check_says_what_is_missing(course: Any) -> None:
+    """set_score first, then `expect`: part of the points, and the author's sentence for the student."""
+    body = "self.set_score(0.5); self.expect(False, 'The third part is missing.')"
+    outcome = check(course, body, decorator="@partial_credit(1)")
+    assert (outcome.verdict, outcome.earned) == (Verdict.FAILED, Fraction(1, 2))
+    assert "The third part is missing." in str(outcome.explanation)
+
+
 def test_18_set_score_never_called_is_a_fault_of_ours(course: Any) -> None:
     """Never full marks."""
     assert check(course, "pass", decorator="@partial_credit(1)").verdict is Verdict.GRADER_FAULT

@@ -36,7 +36,8 @@ for name in ("/proc/self/environ", f"/proc/{{os.getppid()}}/environ", "/proc/sel
         text += pathlib.Path(name).read_text(errors="replace")
     except OSError:
         pass
-assert {CANARY!r} not in text and "example.edu" not in text, "found"
+canary, address = {CANARY[:5]!r} + {CANARY[5:]!r}, "example" + ".edu"  # in pieces: this text is among the globals
+assert canary not in text and address not in text, "found"
 """
 CLOSED = """
 import pathlib
@@ -148,10 +149,9 @@ def test_over_the_rate_limit_the_earlier_result_stands(site: Site, mini: Course,
     assert payload.exit_status == 0
 
 
-@pytest.mark.parametrize("content", [b"not a notebook", b""])
-def test_what_is_no_notebook_is_refused_with_the_declared_total(site: Site, tmp_path: Path, content: bytes) -> None:
+def test_what_is_no_notebook_is_refused_with_the_declared_total(site: Site, tmp_path: Path) -> None:
     """Every check BLOCKED with a way out; no fault of ours, so the status is 0."""
-    (tmp_path / "essay.txt").write_bytes(content)
+    (tmp_path / "essay.txt").write_bytes(b"not a notebook")
     payload = site.run(tmp_path / "essay.txt")
     results = assert_sound(payload)
     assert results["score"] == 0
@@ -232,12 +232,7 @@ def assert_nothing_lost(payload: Payload) -> dict[str, Any]:
     return results
 
 
-def moments() -> list[float]:
-    return [random.Random(number).uniform(0.02, 6.0) for number in range(3)]
-
-
-@pytest.mark.parametrize("after", [0.0, *moments()])
-@pytest.mark.parametrize("victim", ["supervisor", "grader"])
+@pytest.mark.parametrize(("victim", "after"), [("supervisor", 0.0), ("grader", 0.0), ("grader", 3.0)])
 def test_a_kill_at_any_moment_leaves_a_valid_file(
     site: Site, mini: Course, tmp_path: Path, victim: str, after: float
 ) -> None:

@@ -243,7 +243,8 @@ def test_a_model_that_forgets_gives_no_credit_for_steps() -> None:
         super().__init__()
         inner = Block(config, GroupedQueryAttention(config))
         self.config, self.tok = config, nn.Embedding(config["vocab"], config["width"])
-        self.blocks = nn.ModuleList([inner, *[Block(config, GroupedQueryAttention(config)) for _ in range(config["layers"] - 1)]])
+        others = [Block(config, GroupedQueryAttention(config)) for _ in range(config["layers"] - 1)]
+        self.blocks = nn.ModuleList([inner, *others])
         self.norm, self.head = nn.LayerNorm(config["width"]), nn.Linear(config["width"], config["vocab"], bias=False)
 
     def forward(self, ids):
@@ -264,6 +265,14 @@ def test_an_empty_helper_earns_nothing_on_top() -> None:
     outcomes = grade(space, "1", "2", "4")
     assert earned(outcomes, "4") <= 12, describe(outcomes)
     assert not any(o.verdict is Verdict.GRADER_FAULT for o in outcomes.values())
+
+
+def test_a_mistake_on_top_of_an_earlier_one_is_not_a_pair() -> None:
+    """A wrong rotation in Q2 and no mask in Q4: Q4 loses for the mask only, and says on top of what."""
+    outcomes = grade(variant(single("2:other-direction"), single("4:no-mask")), "1", "2", "4")
+    assert outcomes["4.3"].mistakes == ("no-mask",), describe(outcomes)
+    assert outcomes["4.3"].on_top_of == ("apply_rope",)
+    assert outcomes["4.3"].earned == 3
 
 
 def told_apart(question: str) -> list[Hypothesis]:
@@ -327,7 +336,7 @@ def test_all_combinations_of_the_attention_layers_choices_differ() -> None:
         outputs.append(torch.nan_to_num(reply.value, nan=1e3))
     assert len(outputs) > 5000
     flat = torch.stack(outputs).flatten(1)
-    order = flat[:, :3].sum(1).argsort()
+    order = (flat @ torch.sin(torch.arange(flat.shape[1]).double())).argsort()  # equal ones become neighbours
     gaps = (flat[order][1:] - flat[order][:-1]).abs().amax(1)
     assert gaps.min() > 1e-6
 

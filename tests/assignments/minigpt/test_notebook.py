@@ -7,16 +7,18 @@ import io
 import re
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from autograder.assignment import load_assignment
+from autograder.checks import load_checks
 from autograder.release import derive, filled, notebook_text
 
-from .test_grading import checks
-
-ASSIGNMENT = checks().assignment
+COURSE = Path(__file__).parents[3]
+ASSIGNMENT = load_assignment(COURSE, "minigpt")
 
 
 def run(notebook: Any) -> tuple[list[tuple[str, str]], str]:
@@ -88,6 +90,6 @@ def test_the_table_at_the_top_tells_the_points_of_the_checks() -> None:
     text = next(cell.source for cell in derive(ASSIGNMENT).cells if cell.cell_type == "markdown")
     rows = [row for row in text.splitlines() if re.match(r"\| Q\d", row)]
     told = [[float(re.search(r"[\d.]+$", part.strip())[0]) for part in row.split("|")[4].split("·")] for row in rows]
-    points = [float(spec.points) for spec in checks().specs if spec.question != "9"]
+    points = [float(spec.points) for spec in load_checks(ASSIGNMENT).specs if spec.question != "9"]
     assert [value for row in told for value in row] == points
     assert [float(row.split("|")[3]) for row in rows] == [sum(values) for values in told]

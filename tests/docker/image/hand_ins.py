@@ -59,9 +59,7 @@ _CANARY = f"import os\nassert {CANARY!r} not in str(os.environ) and 'SUBMISSION_
 def make(course: Course, profile_without_landlock: str, folder: Path) -> dict[str, HandIn]:
     """Name → hand-in. profile_without_landlock: for the engine's --security-opt seccomp= · folder: for more files."""
     known = {one.name: one.notebook for one in submissions(course.assignment, course.checks)}
-    data = plain_metadata(course.assignment)
-    del data["users"][0]["sid"]  # the notebook's own id counts, for the personal numbers
-    metadata = json.dumps(data)
+    metadata = json.dumps(plain_metadata(course.assignment))
     attempts = [_ATTEMPT.format(attempt=code, name=name) for name, code in _ATTEMPTS.items()] + [_CANARY]
     more = [_ATTEMPT.format(attempt=code, name=name) for name, code in _ONLY_WITH_LANDLOCK.items()]
     hostile = [*attempts, *more]

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 
 from autograder.report.gradescope import validate_bytes
@@ -45,8 +46,18 @@ def test_right_grades_to_full_marks_in_the_smallest_box(runs: Runs) -> None:
     assert graded.results["score"] == 100, [t for t in graded.results["tests"] if t.get("score") != t.get("max_score")]
     assert graded.payload.exit_status == 0
     assert graded.extra["outcome"] == "graded"
-    assert graded.seconds < 60  # 12 s on a quiet machine: half a processor, two other containers beside it
     assert set(graded.extra["sandbox"]) >= {"uid", "seccomp", "no-network", "rlimits", "no_new_privs"}
+
+
+def test_a_cold_run_needs_ten_seconds_of_a_processor(inside: Inside, hand_ins: Any, tmp_path: Path) -> None:
+    """So 20 s at half a processor, start of Python and of torch included; counted in processor time, as others share
+    this machine."""
+    (tmp_path / "submission").mkdir()
+    (tmp_path / "submission" / "attention.ipynb").write_text(nbformat.writes(hand_ins["right"].notebook))
+    script = "cd /autograder; mkdir -p results; TIMEFORMAT='%U %S'; time ./run_autograder >/dev/null"
+    mount = ("--volume", f"{tmp_path / 'submission'}:/autograder/submission:ro")
+    user, system = inside("bash", "-c", f"({script}) 2>&1", options=mount).split()[-2:]
+    assert float(user) + float(system) <= 10
 
 
 def test_wrong_grades_to_the_points_that_are_right(runs: Runs) -> None:
@@ -93,8 +104,8 @@ def test_endless_cells_end_before_the_platform_does(runs: Runs) -> None:
     """A limit of 60 s: the file is ours and complete before that; what was not reached is BLOCKED."""
     graded = runs("endless")
     graded.assert_sound()
-    assert graded.payload.elapsed_time < 60
-    assert graded.question("1") == 8 or "BLOCKED" in graded.payload.stdout
+    assert graded.results["execution_time"] < 60
+    assert "BLOCKED" in graded.payload.stdout
 
 
 def test_two_gigabytes_cost_one_cell_only(runs: Runs) -> None:
@@ -208,8 +219,9 @@ def test_a_source_change_builds_again_in_seconds(context: Path) -> None:
     began = time.monotonic()
     done = build(context, *arguments())
     assert done.returncode == 0, done.stdout + done.stderr
-    assert time.monotonic() - began < 40  # 6 s on two quiet cores
-    assert (done.stdout + done.stderr).count("Using cache") >= 10 or "cache" in (done.stdout + done.stderr).lower()
+    if os.environ.get("SOFTMARK_ENGINE", "docker") == "docker":
+        assert (done.stdout + done.stderr).count("---> Running in") == 1
+    assert time.monotonic() - began < 120  # seconds where nobody else needs the processors
 
 
 @pytest.mark.parametrize(

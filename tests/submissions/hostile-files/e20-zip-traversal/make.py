@@ -1,6 +1,4 @@
 def make(folder, notebook):
-    import io
-    import stat
     import zipfile
 
     import nbformat

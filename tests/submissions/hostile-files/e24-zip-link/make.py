@@ -1,5 +1,4 @@
 def make(folder, notebook):
-    import io
     import stat
     import zipfile
 

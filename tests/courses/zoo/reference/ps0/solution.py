@@ -16,6 +16,7 @@
 
 # %% softmark={"role": "given"}
 import math
+
 import torch
 
 # %% [markdown]

@@ -1,0 +1,66 @@
+"""What a student may try at level A, once as we are and once with the capabilities of an ordinary container."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .matrix import ACCEPTED, MORE
+from .probes import ALLOWED, REFUSED
+
+pytestmark = pytest.mark.level_a
+
+_SCRIPT = Path(__file__).with_name("matrix.py")
+#: Docker's default set, as a mask: a80425fb.
+_KEPT = (
+    "chown", "dac_override", "fsetid", "fowner", "mknod", "net_raw", "setgid", "setuid", "setfcap", "setpcap",
+    "net_bind_service", "sys_chroot", "kill", "audit_write",
+)  # fmt: skip
+_SETPRIV = [
+    "setpriv",
+    "--inh-caps=-all",
+    "--ambient-caps=-all",
+    f"--bounding-set=-all,{','.join('+' + c for c in _KEPT)}",
+]
+
+
+@pytest.fixture(scope="module", params=["as we are", "as in a container"])
+def matrix(request: pytest.FixtureRequest) -> Any:
+    """What each probe met, in a grader process of its own."""
+    before: list[str] = []
+    if request.param == "as in a container":
+        if shutil.which("setpriv") is None:
+            pytest.skip("setpriv (util-linux) is not installed, so capabilities can't be taken away")
+        before = _SETPRIV
+    done = subprocess.run(
+        [*before, sys.executable, "-I", str(_SCRIPT)], capture_output=True, text=True, timeout=180, check=False,
+        env={"PATH": "/usr/bin:/bin", "OMP_NUM_THREADS": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert not before or found["capabilities"] == "00000000a80425fb"
+    return found
+
+
+def test_only_what_is_accepted_succeeds(matrix: Any) -> None:
+    """Of all attempts, exactly those on the list of the accepted remainder succeed."""
+    met = matrix["met"]
+    succeeded = {name for name in REFUSED | MORE | ACCEPTED if met[name] == "ok"}
+    assert succeeded == set(ACCEPTED)
+    assert len(REFUSED | MORE | ACCEPTED) >= 69
+
+
+def test_honest_work_is_not_hindered(matrix: Any) -> None:
+    """What ordinary notebooks do stays possible."""
+    assert {name: matrix["met"][name] for name in ALLOWED} == dict.fromkeys(ALLOWED, "ok")
+
+
+def test_every_layer_holds(matrix: Any) -> None:
+    """All layers of level A are there with a container's capabilities too."""
+    assert set(matrix["layers"]) == {"uid", "rlimits", "no_new_privs", "seccomp", "no-network", "landlock"}

@@ -1,0 +1,10 @@
+def make(folder, notebook):
+    import json
+
+    import nbformat
+
+    raw = json.loads(nbformat.writes(notebook))
+    raw["nbformat_minor"] = 0
+    for cell in raw["cells"]:
+        cell.pop("id")
+    (folder / "base.ipynb").write_text(json.dumps(raw), encoding="utf-8")
