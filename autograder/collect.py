@@ -18,7 +18,7 @@ import struct
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -34,6 +34,7 @@ class Caps:
     """How large a hand-in may be. Bytes are bytes.
 
     entries: files and folders · notebook: one notebook · total: everything unpacked · packed: a zip or gzip file ·
+    gunzipped: what a gzip file unpacks to ·
     ratio: unpacked to packed, looked at from one MiB on · depth: folders inside folders.
     """
 
@@ -41,6 +42,7 @@ class Caps:
     notebook: int = 300 * 2**20
     total: int = 400 * 2**20
     packed: int = 100 * 2**20
+    gunzipped: int = 16 * 2**20
     ratio: int = 200
     depth: int = 20
 
@@ -340,7 +342,7 @@ def _extract(
     for member, path in members:
         limit = min(left, caps.notebook)
         with archive.open(member) as stream:
-            content = stream.read(limit + 1)
+            content = _at_most(limit, stream.read)
         if len(content) > limit:
             raise SubmissionError(f"In the zip {name!r}, {path!r} unpacks to more than {_size(limit)}.")
         left -= len(content)
@@ -348,12 +350,27 @@ def _extract(
     return files
 
 
+def _at_most(limit: int, read: Callable[[int], bytes]) -> bytes:
+    """What `read` gives until its end, or one byte more than the limit; in small pieces, whatever a header claims."""
+    content = bytearray()
+    while len(content) <= limit and (piece := read(min(_MIB, limit + 1 - len(content)))):
+        content += piece
+    return bytes(content)
+
+
 def _gunzip(name: str, packed: bytes, caps: Caps) -> bytes:
     """Unpack gzip, up to the caps; what is no gzip after all stays as it is."""
-    limit = min(caps.notebook, max(_MIB, caps.ratio * len(packed)))
+    limit = min(caps.gunzipped, max(_MIB, caps.ratio * len(packed)))
     reader = zlib.decompressobj(wbits=31)
+    rest = [packed]
+
+    def read(size: int) -> bytes:
+        piece = reader.decompress(rest[0], size)
+        rest[0] = reader.unconsumed_tail
+        return piece
+
     try:
-        content = reader.decompress(packed, limit + 1)
+        content = _at_most(limit, read)
     except zlib.error:
         return packed
     if len(content) > limit:
@@ -409,7 +426,8 @@ class _Chooser:
         readable = {n: c for n, c in candidates.items() if _what_is(n, c) is None}
         if not readable:
             raise SubmissionError(_nothing(candidates or files))
-        ranked = sorted(readable, key=lambda name: self._rank(name, readable[name]))
+        # A single one is not looked into: it may be large, for all that it saved.
+        ranked = sorted(readable, key=lambda n: self._rank(n, readable[n])) if len(readable) > 1 else list(readable)
         best = ranked[0]
         notes = [*_about_the_name(best), *self._about_the_others(best, ranked[1:], readable)]
         return best, readable[best], tuple(notes)

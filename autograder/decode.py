@@ -68,11 +68,11 @@ def decode(content: bytes, key: str) -> Decoded:
     Raises SubmissionError with the cause and what to do.
     """
     found = Decoded()
-    text = _text(content, found)
-    if len(text) > _LARGE:
-        text, dropped = _without_outputs(text)
+    if len(content) > _LARGE and not content.startswith(_UTF_16):
+        content, dropped = _without_outputs(content)
         if dropped:
             found.edits.append(Edit(f"dropped {dropped // 1_000_000} MB of saved outputs"))
+    text = _text(content, found)
     notebook = _notebook(_json(text, found))
     _about_the_version(notebook, found)
     metadata = _table(notebook.get("metadata"))
@@ -92,7 +92,7 @@ def decode(content: bytes, key: str) -> Decoded:
 
 def _text(content: bytes, found: Decoded) -> str:
     """Bytes → text. UTF-8 silently, with or without a byte-order mark; anything else with a note."""
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or content[:2] in (b"{\0", b"\0{"):
+    if content.startswith(_UTF_16):
         found.note("The file is saved as UTF-16 instead of UTF-8; it was converted.")
         encoding = (
             "utf-16" if content[:1] in (b"\xff", b"\xfe") else ("utf-16-le" if content[:1] == b"{" else "utf-16-be")
@@ -108,33 +108,35 @@ def _text(content: bytes, found: Decoded) -> str:
         return content.decode("latin-1")
 
 
-_BULK = re.compile(r'(?<!\\)"(outputs|attachments|widgets)"\s*:\s*(?=[\[{])')
+#: How UTF-16 begins: with its mark, or with a brace and half a character.
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff", b"{\0", b"\0{")
+_BULK = re.compile(rb'(?<!\\)"(outputs|attachments|widgets)"\s*:\s*(?=[\[{])')
 #: Everything up to the next bracket outside of strings: one match a bracket, so that long outputs are passed over fast.
-_BRACKET = re.compile(r'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
+_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
 
 
-def _without_outputs(text: str) -> tuple[str, int]:
-    """Cut the values of "outputs", "attachments" and "widgets" out of the text; returns how many characters went.
+def _without_outputs(content: bytes) -> tuple[bytes, int]:
+    """Cut the values of "outputs", "attachments" and "widgets" out of the file; returns how many bytes went.
 
     An unescaped `"outputs":` can only be a key, since quotes inside JSON strings are escaped.
     """
     pieces, position, dropped = [], 0, 0
-    while (match := _BULK.search(text, position)) is not None:
-        end = _value_end(text, match.end())
+    while (match := _BULK.search(content, position)) is not None:
+        end = _value_end(content, match.end())
         if end is None:
             break
-        empty = "[]" if text[match.end()] == "[" else "{}"
-        pieces += [text[position : match.end()], empty]
+        empty = b"[]" if content.startswith(b"[", match.end()) else b"{}"
+        pieces += [content[position : match.end()], empty]
         dropped += end - match.end()
         position = end
-    return "".join([*pieces, text[position:]]), dropped
+    return b"".join([*pieces, content[position:]]), dropped
 
 
-def _value_end(text: str, start: int) -> int | None:
+def _value_end(content: bytes, start: int) -> int | None:
     """Where the array or object that begins at `start` ends; None if it does not."""
     depth = 0
-    while (found := _BRACKET.match(text, start)) is not None:
-        depth += 1 if found[1] in "[{" else -1
+    while (found := _BRACKET.match(content, start)) is not None:
+        depth += 1 if found[1] in b"[{" else -1
         start = found.end()
         if depth == 0:
             return start

@@ -133,7 +133,7 @@ class Limits:
     output_bytes: int = 64 * 2**20
     output_messages: int = 100_000
     output_text: int = 100_000
-    reply_bytes: int = 64 * 2**20
+    reply_bytes: int = 8 * 2**20
 
 
 @dataclass(frozen=True, slots=True)

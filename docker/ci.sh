@@ -37,7 +37,7 @@ clean() {
     [ "$ENGINE" != podman ] || { podman rm -fa; umount -R "$W/storage/overlay"; } >/dev/null 2>&1
     for pid in $HPID $DPID; do kill "$pid" 2>/dev/null; done
     for pid in $HPID $DPID; do
-        for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+        for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
     done
     umount "$W/exec/netns/default" 2>/dev/null
     awk -v w="$W/" 'index($2, w) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount 2>/dev/null

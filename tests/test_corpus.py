@@ -28,7 +28,9 @@ MEMORY = 64 * 2**20
 #: Times are stated for a quiet machine; a busy one may take so many times longer.
 PATIENCE = float(os.environ.get("SOFTMARK_PATIENCE", "3"))
 #: What hostile texts of the zoo carry: it may stand in no tag of a page.
-_LIVE = re.compile(r"<[^<>]*zoo_attack|<script[^<>]*>[^<]*zoo_attack|(href|src)=[\"'] *(javascript|data:text)", re.I)
+_LIVE = re.compile(
+    r"<[^<>]*zoo_attack|<script[^<>]*>[^<]*zoo_attack|<[^<>]*(href|src)=[\"'] *(javascript|data:text)", re.I
+)
 _ALL = visits()
 
 
@@ -151,7 +153,7 @@ def _unharmed(observed: Observed, keeper: Keeper, visit: Visit) -> None:
     assert 0 <= results["score"] <= 20 if "score" in results else True
     assert not observed.left
     assert observed.neighbour == keeper.honest, "the honest hand-in that was graded next got another result"
-    assert observed.grown <= MEMORY, f"the grader grew by {observed.grown >> 20} MiB"
+    assert observed.grown <= MEMORY + observed.handed_in, f"the grader grew by {observed.grown >> 20} MiB"
     assert not [name for name, text in observed.files.items() if name.endswith(".html") and _LIVE.search(text)]
     assert observed.seconds <= visit.case.seconds * PATIENCE
     for name, content in observed.files.items():

@@ -399,7 +399,7 @@ def test_cutting_outputs_out_changes_nothing_else(outputs: Any) -> None:
         "outputs": [outputs],
         "b": {"attachments": {"c": outputs}, "source": "}"},
     }
-    cut, dropped = _without_outputs(json.dumps(value))
+    cut, dropped = _without_outputs(json.dumps(value).encode())
     assert json.loads(cut) == value | {"outputs": [], "b": {"attachments": {}, "source": "}"}}
     assert len(cut) + dropped == len(json.dumps(value)) + 4
 

@@ -33,6 +33,7 @@ __all__ = ["Answer", "Written", "answers_of", "set_pdf", "write_all"]
 _SIZES = (11.0, 9.5, 8.0, 7.0)
 _MOST_PAGES = 3
 _LONGEST = 60_000
+_CUT = '#text(weight: 700, "Cut here: the answer is longer than its pages. The rest is in the notebook.")'
 _LARGEST_PICTURE = 12 * 2**20
 _SECONDS = 20
 # Raw HTML is read, so that it can be shown as the code that it is; pandoc alone would drop it.
@@ -99,7 +100,7 @@ def without_prompt(source: str, prompt: str) -> str:
 def _after_label(line: str, left: list[str]) -> str:
     """`*Your answer:* Because …` on one line: the label belongs to the prompt."""
     for label in left:
-        if line.strip().startswith(label):
+        if re.search(r":\W*$", label) and line.strip().startswith(label):
             del left[: left.index(label) + 1]
             return line.strip().removeprefix(label)
     return line
@@ -268,19 +269,29 @@ def _fitted(answer: Answer, pages: int, title: str, folder: Path) -> _Piece:
     """The answer at the largest size at which it fits; at the smallest it is cut until it does."""
     if not answer.text:
         return _Piece(answer.question, "_No answer was handed in._", pages=pages, state="missing")
-    content = _settable(answer, folder)
+    content, used = _settable(answer, folder), 0
     for size in _SIZES:
         state = "answered" if size == _SIZES[0] else "smaller"
         piece = _Piece(answer.question, content, size, pages, state)
-        if _pages_of(piece, title, folder) <= pages:
+        used = _pages_of(piece, title, folder)
+        if used <= pages:
             return piece
-    text = answer.text
+        if used > 4 * pages:
+            break  # no smaller type makes up for that
+    return _cut(answer, used, pages, title, folder)
+
+
+def _cut(answer: Answer, used: int, pages: int, title: str, folder: Path) -> _Piece:
+    """As much of the answer as its pages hold at the smallest size, and a word that more is in the notebook."""
+    text = answer.text[:_LONGEST]
     while True:
-        text = text[: len(text) * 3 // 4]
-        note = '#text(weight: 700, "Cut here: the answer is longer than its pages. The rest is in the notebook.")'
-        content = f"{_settable(replace(answer, text=text), folder)}\n\n{note}"
+        text = (
+            text[: int(len(text) * min(0.9, 2.2 * pages / used))] if used > 2 * pages else text[: len(text) * 9 // 10]
+        )
+        content = f"{_settable(replace(answer, text=text), folder)}\n\n{_CUT}"
         piece = _Piece(answer.question, content, _SIZES[-1], pages, "cut")
-        if _pages_of(piece, title, folder) <= pages:
+        used = _pages_of(piece, title, folder)
+        if used <= pages:
             return piece
 
 

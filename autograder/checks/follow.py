@@ -72,9 +72,9 @@ class Follower:
             raise GiveUp
         expected = self.checks.oracle.expected(plan, {}, key)
         difference = contract(expected.value, reply.value) if expected.kind is ReplyKind.VALUE else None
-        if difference is not None and difference.reason is not Reason.NOT_FINITE:
-            if not (_texts(expected.value) and _texts(reply.value)):
-                raise GiveUp
+        borne = _texts(expected.value) and _texts(reply.value)
+        if difference is not None and difference.reason is not Reason.NOT_FINITE and not borne:
+            raise GiveUp
         return reply.value
 
 

@@ -374,14 +374,9 @@ def _link(place: int, student: StudentView) -> str:
 
 
 def _students(view: ClassView) -> str:
-    field = element(
-        "label",
-        "Search ",
-        element(
-            "input", type="search", id="search", autocomplete="off", placeholder="name, SID, e-mail, mistake, status"
-        ),
-        class_="search",
-    )
+    hint = "name, SID, e-mail, mistake, status"
+    field = f'<input type="search" id="search" autocomplete="off" placeholder="{hint}">'
+    field = element("label", "Search ", field, class_="search")
     count = element("span", f"{len(view.students)} students", id="found", role="status", class_="quiet")
     heads = (
         ("Student", "text"),

@@ -231,7 +231,10 @@ class Sandbox:
         """
         if not self._fresh:
             wipe_contents(self._root)
+            if self._lease:
+                wipe_owned(Path("/dev/shm"), self._lease.uid)
             self._furnish()
+            self._watchdog.forget_disk()
         self._fresh, self._used = False, True
         kernel = self._fork(self._connection())
         try:

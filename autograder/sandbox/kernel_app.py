@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import zmq
@@ -28,6 +29,8 @@ __all__ = ["Install", "SandboxedKernelApp", "preload", "run", "warm_up"]
 Install = Callable[[socket.socket, Any], object]
 
 
+#: of each end of a long traceback
+_FRAMES = 8
 #: what a kernel would import at its start, or for the first cell
 _MODULES = (
     "IPython.core.completer",
@@ -117,7 +120,7 @@ class SandboxedKernelApp(IPKernelApp):
 
     def init_path(self) -> None:
         """The student's folder comes last, so that a file named after a module shadows nothing."""
-        sys.path[:] = [*(entry for entry in sys.path if entry not in ("", os.getcwd())), ""]
+        sys.path[:] = [*(entry for entry in sys.path if entry not in ("", str(Path.cwd()))), ""]
 
     def init_connection_file(self) -> None:
         load: Callable[[Any], None] = self.load_connection_info
@@ -139,6 +142,23 @@ class SandboxedKernelApp(IPKernelApp):
         self.iopub_socket = self.iopub_thread.background_socket
 
 
+def _reset(_line: str) -> None:
+    """`%reset` at the top of a notebook would take the course's own cell along, which runs before everything."""
+    sys.stdout.write("%reset is left out while a notebook is graded\n")
+
+
+def _short_traceback(shell: Any, kind: Any, value: Any, trace: Any, tb_offset: int | None = None) -> Any:
+    """Endless recursion without its thousand frames, whose formatting takes longer than the recursion."""
+    frames = []
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    if len(frames) > 2 * _FRAMES:
+        frames[_FRAMES - 1].tb_next = frames[-_FRAMES]
+    value = value.with_traceback(frames[0] if frames else None)
+    return shell.showtraceback((kind, value, value.__traceback__), tb_offset=tb_offset)
+
+
 def run(
     connection: Mapping[str, Any],
     probe: socket.socket | None,
@@ -152,6 +172,8 @@ def run(
     app.initialize([])
     # By default `exit()` and `quit()` stop the kernel a tenth of a second later, in the middle of whatever runs then.
     app.shell.ask_exit = lambda: sys.stdout.write("exit() does not end the notebook while it is graded\n")
+    app.shell.register_magic_function(_reset, "line", "reset")
+    app.shell.set_custom_exc((RecursionError,), _short_traceback)
     if probe is not None and install is not None:
         install(probe, app)
     app.start()

@@ -87,6 +87,10 @@ class Watchdog:
     def _folders(self) -> tuple[Path, ...]:
         return (self._root,) if self._shm_owner is None else (self._root, _SHM)
 
+    def forget_disk(self) -> None:
+        """The folders were emptied: what was measured before is no use of now."""
+        self._disk, self._walked = (0, 0), float("-inf")
+
     def sample(self) -> Usage:
         """Look once. A few milliseconds, as `/proc` has to be read."""
         alive = [process for process in self._members() if not process.dead]

@@ -62,10 +62,10 @@ def inverse_distribution(lm, L, gen):
         for symbol, p in enumerate(lm(ids).exp().tolist()):
             total += p
             if u < total:
+                ids.append(symbol)
                 break
-        ids.append(symbol)
-        if symbol == lm.end:
-            return ids
+        if ids[-1:] == [lm.end]:
+            break
     return ids
 
 
@@ -137,7 +137,7 @@ def by_probability(lm, L):
             return prefix, -math.log(-negative), popped
         for s, p in enumerate(torch.exp(lm(prefix)).tolist()):
             counter += 1
-            heapq.heappush(heap, (negative * p, counter, prefix + [s]))
+            heapq.heappush(heap, (negative * p, counter, [*prefix, s]))
 
 
 @alternative(question="3", of="best_path")
@@ -159,7 +159,7 @@ def pruned_by_the_best_leaf(lm, L):
 @alternative(question="4", of="astar")
 def sorted_list(lm, L, h):
     queue, popped = [(h([]), 0.0, [])], []
-    while queue:
+    while True:
         queue.sort(key=lambda entry: entry[0])
         _, g, prefix = queue.pop(0)
         popped.append(prefix)

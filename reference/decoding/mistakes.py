@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import math
 
-import torch
-
-from autograder.checks import Axis, Mistake, Same, mistake, planned, sibling
+from autograder.checks import Axis, Mistake, mistake, planned, sibling
 
 solution = sibling(__file__, "solution")
 greedy, best_path, TableLM = solution.greedy, solution.best_path, solution.TableLM
@@ -177,9 +175,7 @@ ANCESTRAL = [
 
 _AT_POP = "A leaf is final when it is popped, not when it is put into the queue."
 _PUSH = "heapq.heappush(queue, (total, total, child))"
-_EARLY = (
-    "if symbol == lm.end or len(child) == L:\n                return child, total, [*popped, child]\n            "
-)
+_EARLY = "if symbol == lm.end or len(child) == L:\n                return child, total, [*popped, child]\n            "
 
 BEST_PATH = [
     Axis(
@@ -249,7 +245,10 @@ def follow_the_likely_one(lm, L):
 
 
 @mistake(
-    question="3", of="best_path", keeps=0.8, hint="The path is right, but every prefix was expanded: stop at the best leaf."
+    question="3",
+    of="best_path",
+    keeps=0.8,
+    hint="The path is right, but every prefix was expanded: stop at the best leaf.",
 )
 def exhaustive(lm, L):
     level, popped, complete = [([], 0.0)], [], []
@@ -284,7 +283,15 @@ ASTAR = [
             _order("h-ignored", "total", 0.5),
             _order("h-subtracted", "total - h(child)", 0.4),
             _order("h-of-parent", "total + h(prefix)", 0.7),
-            _order("h-accumulated", "f - log_p + h(child)", 0.5),
+            Mistake(
+                "h-accumulated",
+                edits=[
+                    ("_, cost, prefix", "f, cost, prefix"),
+                    ("(total + h(child), total", "(f - log_p + h(child), total"),
+                ],
+                keeps=0.5,
+                hint=_F,
+            ),
             _order("h-doubled", "total + 2 * h(child)", 0.5),
             Mistake("stops-at-push", replace=_ASTAR_PUSH, by=_EARLY + _ASTAR_PUSH, keeps=0.5, hint=_AT_POP),
         ],
@@ -376,7 +383,9 @@ def beam_of_one(lm, L, k, alpha):
     return greedy(lm, L)
 
 
-@mistake(question="5", of="beam", keeps=0.6, hint="That is exact search; a beam keeps k hypotheses and may miss the best.")
+@mistake(
+    question="5", of="beam", keeps=0.6, hint="That is exact search; a beam keeps k hypotheses and may miss the best."
+)
 def exact(lm, L, k, alpha):
     ids, cost, _ = best_path(lm, L)
     return ids, cost
@@ -559,6 +568,7 @@ SCORING = [
         by="goes_on = False",
         keeps=0.6,
         hint="Nothing follows END: such a text has score −∞.",
+        spills=("7.6",),  # there the only impossible text is one that goes on after END
     ),
     Axis(
         "total",

@@ -30,14 +30,14 @@
 # |---|---|---|---|
 # | Q1 | `greedy` | 6 | example 0.5 · types 0.5 · values 3 · ties and short texts 1.5 · cheapest step 0.5 |
 # | Q2 | `ancestral` | 12 | example 1 · types 1 · distribution 6.5 · special models 2.5 · same seed, same text 1 |
-# | Q3 | `best_path` | 16 | example 1 · types 1.5 · leaf and cost 6.5 · short trees 2 · best of all 1 · order of pops 2.5 · effort 1.5 |
-# | Q4 | `astar` | 8 | example 0.5 · types 0.5 · leaf and cost 3.5 · order of pops 1.5 · special heuristics 1.5 · effort 0.5 |
+# | Q3 | `best_path` | 16 | example 1 · types 1.5 · leaf, cost 6.5 · short trees 2 · best 1 · pops 2.5 · effort 1.5 |
+# | Q4 | `astar` | 8 | example 0.5 · types 0.5 · leaf, cost 3.5 · pops 1.5 · special h 1.5 · effort 0.5 |
 # | Q5 | `beam` | 14 | example 1 · types 1.5 · values 7 · special sizes 3 · between greedy and exact 1.5 |
 # | Q6 | `warp` | 12 | example 1 · type, shape, dtype 1 · values 6.5 · steps switched off 2.5 · laws 1 |
 # | Q6 | `sample_one` | 4 | example 0.5 · type 0.5 · values 2 · small and large u 0.5 · shares of u 0.5 |
-# | Q7 | `sequence_logprob` | 4 | example 0.5 · type 0.5 · values 1.5 · impossible texts 1 · sum over all texts 0.5 |
+# | Q7 | `sequence_logprob` | 4 | example 0.5 · type 0.5 · values 1.5 · impossible texts 1 · sum 0.5 |
 # | Q7 | `rescore` | 4 | example 0.5 · types 0.5 · values 2 · special lists 1 |
-# | Q8 | `speculative_accept` | 8 | example 0.5 · type, shape, dtype 0.5 · values 4.5 · special cases 1.5 · nothing is lost 1 |
+# | Q8 | `speculative_accept` | 8 | example 0.5 · type, shape, dtype 0.5 · values 4.5 · special 1.5 · law 1 |
 # | H1–H3 | `hand` | 12 | 4 each |
 # | E | an explanation | (5) | read by a person, not part of the 100 |
 
@@ -77,19 +77,25 @@ def tensor(rows: object) -> Tensor:
 class TableLM:
     """A language model as a table: lm(prefix) → T[V], natural logarithms of the next symbol's probabilities.
 
-    V: number of symbols · end: id of END · rows: prefix as text ("0 2 1") → V probabilities, or a function that takes
-    the prefix as a list of ids. A prefix without a row gets 1/V for each symbol.
+    V: number of symbols · end: id of END · rows: prefix as text ("0 2 1") → V probabilities; or a list whose entry
+    number t is a tensor with t + 1 axes, for prefixes of t ids; or a function of the prefix. A prefix without a row
+    gets 1/V for each symbol.
     """
 
-    def __init__(self, V: int, end: int, rows: Mapping[str, Sequence[float]] | Callable[[list[int]], Sequence[float]]):
+    def __init__(
+        self, V: int, end: int, rows: Mapping[str, Sequence[float]] | Sequence[Tensor] | Callable[..., object]
+    ):
         self.V, self.end, self.rows = V, end, rows
 
     def __call__(self, prefix: Sequence[int]) -> Tensor:
-        ids = [int(symbol) for symbol in prefix]
+        ids = tuple(int(symbol) for symbol in prefix)
+        equal = [1 / self.V] * self.V
         if callable(self.rows):
-            probabilities = self.rows(ids)
+            probabilities = self.rows(list(ids))
+        elif isinstance(self.rows, Mapping):
+            probabilities = self.rows.get(" ".join(map(str, ids)), equal)
         else:
-            probabilities = self.rows.get(" ".join(map(str, ids)), [1 / self.V] * self.V)
+            probabilities = self.rows[len(ids)][ids] if len(ids) < len(self.rows) else equal
         return torch.as_tensor(probabilities, dtype=torch.float64).log()
 
 
@@ -191,7 +197,7 @@ def ancestral(lm: TableLM, L: int, gen: torch.Generator) -> list[int]:
 # %% [markdown]
 # ## Q3 The best text: best-first search (16 points)
 #
-# Greedy is short-sighted: in `toy` the text `[1, 2]` has probability $0.4 \cdot 0.9 = 0.36$, more than greedy's $0.16$.
+# Greedy is short-sighted: in `toy` the text `[1, 2]` has probability $0.4 \cdot 0.9 = 0.36$, greedy's $0.16$.
 # To find the *best* text, keep all open prefixes in a queue, ordered by their cost. Again and again take out ("pop")
 # the cheapest one:
 #
@@ -317,7 +323,7 @@ def spell(ids: Sequence[int]) -> str:
 #         print("    " * len(text) + (text[-1:] or "(start)") + (f"   ◀ {text}" if text in on_path else ""))
 # else:
 #     height = {}
-#     for text in reversed(texts):  # a leaf of the picture gets a line of its own, the others the middle of their children
+#     for text in reversed(texts):  # a leaf of the picture gets a line of its own, others the middle of their children
 #         below = [height[other] for other in texts if other[:-1] == text and other]
 #         leaves = sum(1 for t in height if not any(o[:-1] == t and o for o in texts))
 #         height[text] = sum(below) / len(below) if below else leaves
@@ -328,10 +334,10 @@ def spell(ids: Sequence[int]) -> str:
 #             line = [len(text) - 1, len(text)], [height[text[:-1]], height[text]]
 #             axes.plot(*line, color="tab:red" if best else "lightgrey", linewidth=2.5 if best else 1, zorder=1)
 #         number = [spell(prefix) for prefix in popped].index(text)
-#         axes.scatter(len(text), height[text], s=170, color="tab:red" if best else "white", edgecolors="grey", zorder=2)
-#         colour = "white" if best else "black"
+#         colour, inside = ("white", "tab:red") if best else ("black", "white")
+#         axes.scatter(len(text), height[text], s=170, color=inside, edgecolors="grey", zorder=2)
 #         axes.text(len(text), height[text], text[-1:], ha="center", va="center", color=colour, zorder=3)
-#         axes.text(len(text) + 0.09, height[text], f"{number}", fontsize=7, va="center", color="dimgrey", zorder=3)
+#         axes.text(len(text) + 0.09, height[text], f"{number}", fontsize=7, va="bottom", color="dimgrey", zorder=3)
 #     axes.set(title=f"The tree of popped prefixes, numbered in their order; best: {spell(ids)}", xlabel="symbols")
 #     axes.set_xticks(range(max(map(len, texts)) + 1))
 #     axes.set_yticks([])
@@ -343,7 +349,7 @@ def spell(ids: Sequence[int]) -> str:
 # Best-first search looks back only. If you also know roughly what is still to come, you need fewer pops. A *heuristic*
 # $h$ estimates the cost from a prefix to the best leaf below it. A\* orders the queue by
 #
-# $$f(\text{prefix}) = \underbrace{g(\text{prefix})}_{\text{cost so far}} + \underbrace{h(\text{prefix})}_{\text{estimate}}$$
+# $$f(\text{prefix}) = \underbrace{g(\text{prefix})}_{\text{so far}} + \underbrace{h(\text{prefix})}_{\text{estimate}}$$
 #
 # If $h$ never overestimates (it is *admissible*), the first leaf that is popped is still the best one. The rest is as
 # in Q3: return the ids, the **cost** (without $h$), and all popped prefixes in their order. `h(prefix)` gives a float;
@@ -363,7 +369,7 @@ def astar(lm: TableLM, L: int, h: TableHeuristic) -> tuple[list[int], float, lis
     queue: list[tuple[float, float, list[int]]] = [(0.0, 0.0, [])]  # f, cost, prefix
     popped: list[list[int]] = []
     while True:
-        f, cost, prefix = heapq.heappop(queue)
+        _, cost, prefix = heapq.heappop(queue)
         popped.append(prefix)
         if prefix[-1:] == [lm.end] or len(prefix) == L:
             return prefix, cost, popped
@@ -394,15 +400,16 @@ def astar(lm: TableLM, L: int, h: TableHeuristic) -> tuple[list[int], float, lis
 #             return 0.0
 #         key = (tuple(prefix[-2:]), L - len(prefix))
 #         if key not in known:
-#             known[key] = min(float(-lm(prefix)[v]) + h([*prefix, v]) for v in range(lm.V))
+#             logs = lm(prefix).tolist()
+#             known[key] = min(h([*prefix, v]) - logs[v] for v in range(lm.V))
 #         return known[key]
 #
 #     return h
 #
 #
 # for name, (ids, cost, popped) in {
-#     "Dijkstra": best_path(word_lm, 6),
-#     "A*": astar(word_lm, 6, exact_cost_to_come(word_lm, 6)),
+#     "Dijkstra": best_path(word_lm, 5),
+#     "A*": astar(word_lm, 5, exact_cost_to_come(word_lm, 5)),
 # }.items():
 #     print(f"{name:>8}: {spell(ids)} {cost:.4f} after {len(popped)} pops")
 
@@ -418,7 +425,7 @@ def astar(lm: TableLM, L: int, h: TableHeuristic) -> tuple[list[int], float, lis
 #    So a finished hypothesis uses one of the $k$ places of its step; nobody takes its place.
 # 4. Go on until `L` symbols are reached or no hypothesis is live.
 # 5. The finished ones and the live ones of length `L` compete: the highest $\dfrac{\sum \ln p}{\text{len}^{\alpha}}$
-#    wins, where len counts all symbols with END. $\alpha = 0$ ranks by probability, $\alpha = 1$ by the mean per symbol.
+#    wins, where len counts all symbols with END. $\alpha = 0$ ranks by probability, $\alpha = 1$ by the mean.
 #
 # Return the winner's ids and its **cost** $-\sum \ln p$, without the division. No two scores will be equal. (Libraries
 # differ in step 3: some fill the freed place with the next best live hypothesis.)
@@ -752,9 +759,7 @@ def hand_h2(numbers: dict[str, object]) -> list[object]:
     live, finished, trace = [([], 0.0)], [], []
     for _ in range(3):
         rows = [(ids, cost, numbers[f"after {ids[-1]}" if ids else "start"]) for ids, cost in live]
-        extended = [
-            ([*ids, s], cost - math.log(share / 100)) for ids, cost, row in rows for s, share in enumerate(row)
-        ]
+        extended = [([*ids, s], cost - math.log(share / 100)) for ids, cost, row in rows for s, share in enumerate(row)]
         kept = sorted(extended, key=lambda one: one[1])[:2]
         trace.append([ids for ids, _ in kept])
         finished += [one for one in kept if one[0][-1] == 2]

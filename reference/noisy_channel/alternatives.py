@@ -234,13 +234,16 @@ def product_of_roots(sents, n, c, ctx, V, k):
 # ── Q5 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 @alternative(question="5", of="fit_bigram_autodiff")
 def adam_on_the_mean(N, steps):
-    logits = torch.zeros_like(N, requires_grad=True)
-    optimiser = torch.optim.Adam([logits], lr=0.1)
-    for _ in range(steps):
-        optimiser.zero_grad()
-        (-(N * logits.log_softmax(1)).sum() / N.sum()).backward()
-        optimiser.step()
-    return logits.softmax(1)
+    # By hand: the library's optimisers import half of torch at their first use.
+    theta = torch.zeros_like(N, requires_grad=True)
+    first, second = torch.zeros_like(N), torch.zeros_like(N)
+    for step in range(1, steps + 1):
+        (gradient,) = torch.autograd.grad(-(N * theta.log_softmax(1)).sum() / N.sum(), theta)
+        first = 0.9 * first + 0.1 * gradient
+        second = 0.999 * second + 0.001 * gradient**2
+        move = first / (1 - 0.9**step) / ((second / (1 - 0.999**step)).sqrt() + 1e-8)
+        theta = (theta - 0.1 * move).detach().requires_grad_()
+    return theta.softmax(1)
 
 
 @alternative(question="5", of="fit_bigram_autodiff")

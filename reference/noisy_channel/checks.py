@@ -222,7 +222,8 @@ def smoothed_words(draw: Draw) -> list[Arguments]:
 
 
 def smoothed_unseen(draw: Draw) -> list[Arguments]:
-    return smoothed(draw, unseen_contexts(draw))
+    """Unseen contexts, beside a seen one with an n-gram that never occurred: it tells what k is missing from."""
+    return smoothed(draw, [*unseen_contexts(draw), next_words(draw, 2)[3]])
 
 
 class Probabilities(Numbers):

@@ -530,7 +530,7 @@ TRAINING = [
             Mistake(
                 "not-converged",
                 replace="range(steps)",
-                by="range(steps // 100)",
+                by="range(steps // 500)",
                 keeps=0.6,
                 hint="The direction is right, but there are too few steps, or they are too small.",
             ),

@@ -30,7 +30,7 @@ def two_stable_sorts(tokens, size):
         table[token] = table.get(token, 0) + 1
     order = sorted(table)
     order.sort(key=table.get, reverse=True)
-    return dict(zip(["<unk>", *order], range(size)))
+    return dict(zip(["<unk>", *order], range(size), strict=False))
 
 
 @alternative(question="1", of="build_vocab")
@@ -54,7 +54,7 @@ def flat_list(ids, texts, unk):
 @alternative(question="1", of="fertility_oov")
 def plain_loop(ids, texts, unk):
     tokens = words = unknown = 0
-    for row, text in zip(ids, texts):
+    for row, text in zip(ids, texts, strict=True):
         words += len(text.split())
         for i in row:
             tokens += 1
@@ -112,7 +112,7 @@ def with_a_regular_expression(word_freqs, num_merges):
         table = Counter()
         for text, freq in vocab:
             symbols = text.split()
-            for pair in zip(symbols, symbols[1:]):
+            for pair in pairwise(symbols):
                 table[pair] += freq
         if not table:
             return merges
@@ -176,9 +176,7 @@ def one_pass_over_the_merges(word, merges):
 def one_occurrence_at_a_time(word, merges):
     symbols = list(word)
     while True:
-        places = [
-            (merges.index((a, b)), i) for i, (a, b) in enumerate(zip(symbols, symbols[1:])) if (a, b) in merges
-        ]
+        places = [(merges.index((a, b)), i) for i, (a, b) in enumerate(pairwise(symbols)) if (a, b) in merges]
         if not places:
             return symbols
         _, i = min(places)
@@ -407,7 +405,7 @@ def log2_of_each(logprobs, texts):
 @alternative(question="7", of="bits_per_char")
 def loops(logprobs, texts):
     bits = characters = 0.0
-    for row, text in zip(logprobs, texts):
+    for row, text in zip(logprobs, texts, strict=True):
         for x in row:
             bits -= math.log2(math.exp(x))
         for _ in text:
@@ -480,7 +478,7 @@ def remembers_pieces(text, merges):
     for piece in pretokenize(text):
         if piece not in known:
             known[piece] = encode_bpe(piece, merges)
-    return sum((known[piece] for piece in pretokenize(text)), [])
+    return [symbol for piece in pretokenize(text) for symbol in known[piece]]
 
 
 @alternative(question="8", of="encode_text")

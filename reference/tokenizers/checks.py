@@ -9,6 +9,7 @@ among them, 20 % special cases, 10 % laws that hold for any input.
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 from autograder.checks import Question, number, public, sibling, tags, weight
@@ -41,7 +42,7 @@ def token_lists(draw: Draw) -> Arguments:
 
 
 def special_sizes(draw: Draw) -> list[Arguments]:
-    """Room for `<unk>` only, for one token, for all, for more than all, just one too few, no tokens, capital letters."""
+    """Room for `<unk>` only, for one token, for all, for more than all, just one too few, no tokens, capitals."""
     tokens, _ = token_lists(draw)
     kinds = len(set(tokens))
     mixed = [token.upper() if draw.random() < 0.5 else token for token in tokens]
@@ -310,7 +311,7 @@ class Encoding(Question):
             symbols = self.call("encode_bpe", word, merges)
             self.expect(texts(symbols), "A list of strings comes back.")
             self.expect("".join(symbols) == word, "The symbols joined give the word.")
-            rest = set(zip(symbols, symbols[1:], strict=False)) & set(merges)
+            rest = set(pairwise(symbols)) & set(merges)
             self.expect(not rest, "No two neighbours are a known pair.")
 
 
@@ -461,7 +462,7 @@ class WordPiece(Question):
     @public
     def test_example(self) -> None:
         """The examples of the notebook come out."""
-        entries = "un ##aff ##able ##a ##b ##f a able [UNK]".split()
+        entries = ["un", "##aff", "##able", "##a", "##b", "##f", "a", "able", "[UNK]"]
         self.agree("wordpiece_encode", "unaffable", entries)
         self.agree("wordpiece_encode", "unaffablex", entries)
         self.agree("wordpiece_encode", "unaffable", entries, max_chars=8)
@@ -526,7 +527,7 @@ def strings(draw: Draw) -> Arguments:
     while True:
         s = letters(draw, "abc", 5, 9)
         inside = sorted({s[i : i + n] for n in (2, 3, 4) for i in range(len(s) - n + 1)})
-        pieces = draw.sample(inside, min(len(inside), 8)) + ["a", "b", "c"]
+        pieces = [*draw.sample(inside, min(len(inside), 8)), "a", "b", "c"]
         logp = {piece: -draw.uniform(0.5, 2.5) * (1 + 0.4 * len(piece)) for piece in pieces}
         if margin(s, logp) > 1e-3:
             return s, logp
@@ -727,7 +728,7 @@ class BitsPerCharacter(Question):
         """Cutting the corpus into texts at other places changes nothing."""
         for logprobs, written in self.draws(losses, times=2):
             apart = self.call("bits_per_char", logprobs, written)
-            joined = self.call("bits_per_char", [sum(logprobs, [])], ["".join(written)])
+            joined = self.call("bits_per_char", [[x for row in logprobs for x in row]], ["".join(written)])
             numbers = isinstance(apart, int | float) and isinstance(joined, int | float)
             self.expect(numbers, "One float comes back.")
             self.expect(math.isclose(apart, joined, rel_tol=1e-9), "One text or several: the ratio is the same.")
@@ -755,7 +756,21 @@ def separated(draw: Draw) -> list[str]:
 def special_texts(draw: Draw) -> list[str]:
     """Nothing, one character of each kind, spaces only, no spaces, spaces before digits, and at both ends."""
     word = draw.choice(["Word", "été", "Ж"])
-    return ["", " ", "   ", "\n", "_", "5", word, f" {word} ", f"{word}  ", "x" + word + "12_3", "  7  8 ", " .. ", "\t 9"]
+    return [
+        "",
+        " ",
+        "   ",
+        "\n",
+        "_",
+        "5",
+        word,
+        f" {word} ",
+        f"{word}  ",
+        "x" + word + "12_3",
+        "  7  8 ",
+        " .. ",
+        "\t 9",
+    ]
 
 
 def crossing(draw: Draw) -> Arguments:
@@ -770,7 +785,14 @@ def crossing(draw: Draw) -> Arguments:
 
 def special_crossing(draw: Draw) -> list[Arguments]:
     _, merges = crossing(draw)
-    return [("", merges), (" ", merges), ("é", merges), ("abc cab  bac12", []), (" xyz!! a 12", merges), ("a b", merges)]
+    return [
+        ("", merges),
+        (" ", merges),
+        ("é", merges),
+        ("abc cab  bac12", []),
+        (" xyz!! a 12", merges),
+        ("a b", merges),
+    ]
 
 
 class Text(Question):

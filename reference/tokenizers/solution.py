@@ -92,7 +92,7 @@ def build_vocab(tokens: list[str], size: int) -> dict[str, int]:
     ranked = sorted(counts, key=lambda token: (-counts[token], token))
     words = ranked[: size - 1]
     kept = ["<unk>", *words]
-    return {token: id for id, token in enumerate(kept)}
+    return {token: n for n, token in enumerate(kept)}
 
 
 def fertility_oov(ids: list[list[int]], texts: list[str], unk: int) -> tuple[float, float]:
@@ -145,7 +145,7 @@ def train_bpe(word_freqs: dict[str, int], num_merges: int) -> list[Pair]:
     Counts all pairs again after each merge, so it takes time of the order merges × characters.
     Source: Sennrich, Haddow, Birch 2016, Neural Machine Translation of Rare Words with Subword Units, section 3.2.
     """
-    ids = {symbol: id for id, symbol in enumerate(sorted(set("".join(word_freqs))))}
+    ids = {symbol: n for n, symbol in enumerate(sorted(set("".join(word_freqs))))}
     words = [list(word) for word in word_freqs]
 
     def merge(symbols: list[str], pair: Pair) -> list[str]:
@@ -321,7 +321,7 @@ def wordpiece_encode(word: str, vocab: list[str], max_chars: int = 100) -> list[
 # **Expected counts.** Training such a tokenizer asks how often each piece is used *on average over all segmentations*,
 # each weighted by its probability:
 #
-# $$\text{count}(x) = \frac{\sum_{\text{segmentations } z} P(z) \cdot (\text{number of } x \text{ in } z)}{\sum_z P(z)}$$
+# $$\text{count}(x) = \frac{\sum_{\text{segmentations } z} P(z) \cdot \text{number of } x \text{ in } z}{\sum_z P(z)}$$
 #
 # `unigram_counts(s, logp)` returns these counts for the pieces that are used; a piece with count 0 may be left out. The
 # result is `{}` if there is no segmentation. For short strings you may go through all segmentations (the grader uses up
@@ -574,6 +574,9 @@ train_text, test_text = text[:18000], text[18000:]
 
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "8"}
+# learned, words = train_bpe(dict(Counter(pretokenize(train_text))), 150), build_vocab(train_text.split(), 300)
+#
+#
 # def as_words(text):
 #     return [word if word in words else "<unk>" for word in text.split()]
 #

@@ -120,7 +120,8 @@ def test_every_paper_has_the_same_pages(text: str, state: str, tmp_path: Path) -
 
 def test_text_can_not_act_and_pictures_come_from_the_hand_in_only(tmp_path: Path) -> None:
     """Typst, TeX and HTML in an answer are words; attachments and data are shown, addresses are not fetched."""
-    text = '#import "/etc/passwd" \\input{/etc/passwd} <b>bold</b> ![a](attachment:a.png) ![b](http://x/y.png) ![c](/etc/passwd)'
+    text = '#import "/etc/passwd" \\input{/etc/passwd} <b>bold</b> '
+    text += "![a](attachment:a.png) ![b](http://x/y.png) ![c](/etc/passwd)"
     answer = Answer("5", text, {"attachment:a.png": png()})
     made = to_typst(answer, tmp_path)
     assert made.count("image(") == 1
@@ -190,18 +191,24 @@ def attention(Q, K, V):
 RENAMED = (
     LONG.replace("total", "out").replace("weights", "w").replace("column", "j").replace("largest", "m") + "# mine\n"
 )
-OTHER = "def attention(Q, K, V):\n    return torch.nn.functional.scaled_dot_product_attention(Q[None], K[None], V[None])[0]\n"
+OTHER = (
+    "def attention(Q, K, V):\n"
+    "    return torch.nn.functional.scaled_dot_product_attention(Q[None], K[None], V[None])[0]\n"
+)
 
 
 def test_renaming_hides_nothing_and_the_hand_out_counts_for_nothing() -> None:
     """The pair that differs in names only is found; what was handed out makes nobody alike."""
-    given = "def my_numbers(student_id, which):\n    digest = hashlib.blake2b(student_id.encode()).digest()\n    return [2 + digest[0] % 7, 11 + digest[1] % 9]\n"
+    given = (
+        "def my_numbers(student_id, which):\n    digest = hashlib.blake2b(student_id.encode()).digest()\n"
+        "    return [2 + digest[0] % 7, 11 + digest[1] % 9]\n"
+    )
     codes = {"a": LONG + given, "b": RENAMED + given, "c": OTHER + given, "d": given}
     (pair,) = find_pairs(codes, given)
     assert {pair.left, pair.right} == {"a", "b"}
     assert min(pair.share) > 0.7
     shared = "".join(text for text, is_shared in pair.marked[0] if is_shared)
-    assert "my_numbers" not in shared
+    assert "11 + digest" not in shared
     assert "".join(text for text, _ in pair.marked[0]) == codes["a"]
 
 
@@ -223,8 +230,9 @@ def test_the_list_shows_both_sides_and_no_verdict(tmp_path: Path) -> None:
         store.register(iter(rows))
         codes, handed_out = class_codes(store, ASSIGNMENT)
     assert set(codes) == {"a", "b", "c"}
-    assert all("my_numbers(student_id" not in code for code in codes.values())
-    page = similar_html("Mini", find_pairs(codes, handed_out), {"a": "<b>a", "b": "<b>b"}, 3)
+    pairs = find_pairs(codes, handed_out)
+    assert (pairs[0].left, pairs[0].right) == ("a", "b")
+    page = similar_html("Mini", pairs, {"a": "<b>a", "b": "<b>b"}, 3)
     assert "&lt;b&gt;a and &lt;b&gt;b" in page
     assert "decides nothing" in page
     assert "<script" not in page

@@ -266,6 +266,30 @@ def weights(q, k):
     assert (outcome.verdict, outcome.on_top_of) == (Verdict.FAILED, ())
 
 
+def test_a_helper_that_cuts_a_text_into_more_pieces_is_followed(course: Any) -> None:
+    """How many texts a helper gives is its answer, not a shape: what builds on it can be right on top."""
+    solution = (
+        "def cut(s):\n    return s.split('-')\n\ndef sizes(s, *, cut=cut):\n    return [len(x) for x in cut(s)]\n"
+    )
+    checks = CHECKS.partition("class A")[0]
+    for question, name in (("1", "cut"), ("2", "sizes")):
+        checks += f'''
+class Q{question}(Question):
+    question = "{question}"
+    @number("{question}.1")
+    @weight({"4" if question == "1" else "3"})
+    def test_values(self):
+        """A claim."""
+        self.agree("{name}", "ab-c-def")
+'''
+    functions = {"1": ("cut",), "2": ("sizes",)}
+    tiny = course(checks, solution=solution, mistakes="", points=POINTS, functions=functions)
+    text = "def cut(s):\n    return list(s)\n\ndef sizes(s):\n    return [len(x) for x in cut(s)]\n"
+    outcomes = student(tiny, text, "cut", "sizes")
+    assert (outcomes["1.1"].verdict, outcomes["1.1"].earned) == (Verdict.FAILED, 0)
+    assert (outcomes["2.1"].earned, outcomes["2.1"].on_top_of) == (3, ("cut",))
+
+
 def test_the_calls_of_follow_through_are_bounded(course: Any) -> None:
     """At most 64 a check; a reference that needs more leaves the plain verdict."""
     solution = "def double(x):\n    return 2 * x\n"

@@ -216,7 +216,7 @@ def moot(hypothesis: Hypothesis) -> bool:
 # ── effort and chance ───────────────────────────────────────────────────────────────────────────────────────────────
 def test_a_trace_that_was_made_up_is_noticed_by_the_calls() -> None:
     """Exhaustive search that forges the trace of Dijkstra's passes all but the check that counts calls."""
-    forged = '''
+    forged = """
 def best_path(lm, L):
     level, every = [(0.0, [])], []
     while level:
@@ -229,21 +229,21 @@ def best_path(lm, L):
         ]
     best = min(one for one in every if len(one[1]) == L or one[1][-1:] == [lm.end])
     return best[1], best[0], [prefix for cost, prefix in sorted(every) if cost <= best[0]]
-'''
+"""
     outcomes = grade(checks().source.namespace({"best_path": forged}), "3")
     assert [n for n, o in outcomes.items() if o.verdict is not Verdict.PASSED] == ["3.7"], describe(outcomes)
 
 
 def test_a_sampler_of_ones_own_is_recognised_by_its_distribution() -> None:
     """A sharpened sampler that draws quite differently from ours is named, although no sample is the same."""
-    own = '''
+    own = """
 def ancestral(lm, L, gen):
     ids = []
     while len(ids) < L and lm.end not in ids:
         noise = -torch.log(-torch.log(torch.rand(lm.V, generator=gen, dtype=torch.float64)))
         ids.append(int((1.25 * lm(ids) + noise).argmax()))
     return ids
-'''
+"""
     outcomes = grade(checks().source.namespace({"ancestral": own}), "2")
     assert outcomes["2.3"].mistakes == ("sharpened",), describe(outcomes)
     assert earned(outcomes) == 12 - Fraction(4, 10) * outcomes["2.3"].spec.points

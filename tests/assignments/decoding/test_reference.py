@@ -69,6 +69,9 @@ def test_a_table_answers_every_prefix() -> None:
     assert torch.allclose(lm((0, 0)).exp(), R.tensor([0.5, 0.5]))
     assert torch.allclose(R.TableLM(2, 1, rows)(torch.tensor([0, 1])).exp(), R.tensor([0.25, 0.75]))
     assert asked == [[0, 1]]
+    levels = [R.tensor([0.5, 0.5]), R.tensor([[0.1, 0.9], [0.5, 0.5]])]
+    assert torch.allclose(R.TableLM(2, 1, levels)([0]).exp(), R.tensor([0.1, 0.9]))
+    assert torch.allclose(R.TableLM(2, 1, levels)([0, 0]).exp(), R.tensor([0.5, 0.5]))
     assert R.TableHeuristic({"0 1": 2.5})([0, 1]) == 2.5
     assert R.TableHeuristic({})([0]) == 0
 
@@ -76,7 +79,8 @@ def test_a_table_answers_every_prefix() -> None:
 def test_the_word_model_gives_the_published_numbers() -> None:
     """40 134 words: greedy "st$" 5.2048, beams 2 and 5 "con$" 5.5090, 10 "st$", 50 and exact "ing$" 4.1230, 29 pops."""
     words = (COURSE / "assignments/decoding/data/words.txt").read_text(encoding="ascii").split()
-    assert len(words) == 40134 and all(word.isalpha() and word.islower() for word in words)
+    assert len(words) == 40134
+    assert all(word.isalpha() and word.islower() for word in words)
     lm = R.word_model(words)
     found = {k: R.beam(lm, 8, k, 0.0) for k in (2, 5, 10, 50)}
     assert {k: R.spell(ids) for k, (ids, _) in found.items()} == {2: "con$", 5: "con$", 10: "st$", 50: "ing$"}
@@ -285,9 +289,7 @@ def test_the_keys_agree_with_the_searches() -> None:
         expected = [*R.greedy(lm, 2), *R.best_path(lm, 2)[:2]]
         assert flat(R.hand_h1(numbers)) == pytest.approx(flat(expected))
         numbers = R.my_numbers(student, "H2")
-        lm = R.TableLM(
-            3, 2, lambda ids, n=numbers: [s / 100 for s in n[f"after {ids[-1]}" if ids else "start"]]
-        )
+        lm = R.TableLM(3, 2, lambda ids, n=numbers: [s / 100 for s in n[f"after {ids[-1]}" if ids else "start"]])
         assert flat(R.hand_h2(numbers)[2:]) == pytest.approx(flat(R.beam(lm, 3, 2, 0.0)))
         numbers = R.my_numbers(student, "H3")
         logits = R.tensor([numbers["percent"]]).div(100).log()

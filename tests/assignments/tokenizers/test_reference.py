@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import json
 import math
 import random
 from pathlib import Path
@@ -48,7 +49,7 @@ def test_ratios_are_those_of_the_joined_corpus() -> None:
     """One long text with all tokens has the same ratios, by hand 7/5 and 3/7."""
     ids, texts = [[1, 0, 0], [2, 3, 4, 0]], ["a b", "c d  e"]
     assert solution.fertility_oov(ids, texts, 0) == (7 / 5, 3 / 7)
-    assert solution.fertility_oov([sum(ids, [])], [" ".join(texts)], 0) == (7 / 5, 3 / 7)
+    assert solution.fertility_oov([[1, 0, 0, 2, 3, 4, 0]], [" ".join(texts)], 0) == (7 / 5, 3 / 7)
 
 
 # ── BPE ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -59,8 +60,6 @@ def library_merges(words: dict[str, int], num_merges: int) -> list[tuple[str, st
     size = len(set("".join(words))) + num_merges
     trainer = trainers.BpeTrainer(vocab_size=size, show_progress=False, min_frequency=0)
     tokenizer.train_from_iterator([" ".join([word] * count) for word, count in words.items()], trainer)
-    import json
-
     return [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
 
 

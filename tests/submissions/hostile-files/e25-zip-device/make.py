@@ -1,4 +1,5 @@
 def make(folder, notebook):
+    import io
     import stat
     import zipfile
 

@@ -1,4 +1,6 @@
 def make(folder, notebook):
+    import io
+    import stat
     import zipfile
 
     import nbformat
