@@ -26,8 +26,10 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# The long sweeps, and the zip route of the image (as root).
 nightly: setup
 	$(BIN)/python -m pytest
+	PYTHON=$(abspath $(BIN))/python docker/ci.sh image zip
 
 bench: setup
 	$(BIN)/python -m benchmarks

@@ -717,7 +717,7 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
         mass = values[0] + values[1] + about(5, 7)
         last = number.pop() % 3
         others = shuffled([*values[:last], *values[last + 1 :], 100 - sum(values)])
-        return {"percent": [*others, values[last]], "p": mass / 100, "T": (0.5, 2)[number.pop() % 2]}
+        return {"percent": [*others, values[last]], "p": mass / 100, "T": (0.5, 4)[number.pop() % 2]}
     raise ValueError(f"there is no part {part!r}: use H1, H2 or H3")
 
 

@@ -210,7 +210,7 @@ def exact_warp(row: list[float], temperature: float, top_k: int, top_p: float) -
     return [weights[i] / norm if i in kept else 0.0 for i in range(len(row))]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
 def test_warp_is_its_definition(seed: int) -> None:
     """Row by row: the smallest set of most likely symbols with mass p, of the k most likely, renormalised."""
     draw = Draw(seed)
