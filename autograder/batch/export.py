@@ -45,7 +45,7 @@ def blocks(lines: Iterable[bytes], where: Path | str, *, results: bool = False) 
     """Cut the stream into blocks. Raises CourseError for what is no export of notebooks."""
     reader: _Reader | None = None
     for number, line in enumerate(lines, 1):
-        if line.strip() == b"{}":
+        if line.strip() in (b"{}", b"--- {}"):
             continue  # a class without submissions
         if line[:1] not in (b" ", b"\t", b"\n", b"\r", b"#", b"-"):
             if reader is not None:

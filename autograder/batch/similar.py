@@ -53,7 +53,7 @@ def _library() -> Any:
         mpl.use("Agg")
         import copydetect
     except ImportError:
-        raise CourseError("this needs copydetect: install softmark[similar]") from None
+        raise CourseError("this needs copydetect: install softmark[classes]") from None
     return copydetect
 
 

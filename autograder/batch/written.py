@@ -126,7 +126,7 @@ def _pandoc(source: str, *options: str) -> str:
     try:
         import pypandoc  # type: ignore[import-untyped, unused-ignore]
     except ImportError:
-        raise CourseError("this needs pandoc and Typst: install softmark[paper]") from None
+        raise CourseError("this needs pandoc and Typst: install softmark[exam]") from None
     command = [str(pypandoc.get_pandoc_path()), "--sandbox", "--data-dir=/nonexistent", *options]
     try:
         done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=_SECONDS, check=False)
@@ -239,7 +239,7 @@ def _set(document: str, folder: Path) -> tuple[bytes, dict[str, int]]:
     try:
         import typst
     except ImportError:
-        raise CourseError("this needs pandoc and Typst: install softmark[paper]") from None
+        raise CourseError("this needs pandoc and Typst: install softmark[exam]") from None
     main = folder / "main.typ"
     main.write_text(document, encoding="utf-8")
     compiler = typst.Compiler(str(main), root=str(folder))

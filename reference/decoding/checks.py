@@ -398,7 +398,7 @@ def all_possible(model: Model, L: int) -> Callable[[Value], Value]:
 
 def repeats(value: Value) -> str:
     """Samples, and the same seeds once more → whether the two halves agree, and are not all one text."""
-    texts = [tuple(ids) if isinstance(ids, list | tuple) else (ids,) for ids in value]
+    texts = [repr(list(ids)) if isinstance(ids, list | tuple) else repr(ids) for ids in value]
     half = len(texts) // 2
     if texts[:half] != texts[half:]:
         return "the same seed gives different texts"
@@ -512,14 +512,14 @@ class BestPath(Question):
             self.contract_plan(plan("best_path", model, L))
 
     @number("3.3")
-    @weight(6.5)
+    @weight(6)
     def test_leaf_and_cost(self) -> None:
         """The leaf with the lowest cost is found, and its cost is Σ −ln p."""
         for model, L in self.separating(small_tree, "best_path", pool=80, plan=lambda m, L: plan("best_path", m, L)):
             self.agree_plan(plan("best_path", model, L), through=leaf_and_cost)
 
     @number("3.4")
-    @weight(2)
+    @weight(2.5)
     @tags("edge")
     def test_short_trees(self) -> None:
         """Trees of one or two symbols, and an L below the model's depth."""

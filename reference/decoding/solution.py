@@ -30,7 +30,7 @@
 # |---|---|---|---|
 # | Q1 | `greedy` | 6 | example 0.5 · types 0.5 · values 3 · ties and short texts 1.5 · cheapest step 0.5 |
 # | Q2 | `ancestral` | 12 | example 1 · types 1 · distribution 6.5 · special models 2.5 · same seed, same text 1 |
-# | Q3 | `best_path` | 16 | example 1 · types 1.5 · leaf, cost 6.5 · short trees 2 · best 1 · pops 2.5 · effort 1.5 |
+# | Q3 | `best_path` | 16 | example 1 · types 1.5 · leaf, cost 6 · short trees 2.5 · best 1 · pops 2.5 · effort 1.5 |
 # | Q4 | `astar` | 8 | example 0.5 · types 0.5 · leaf, cost 3.5 · pops 1.5 · special h 1.5 · effort 0.5 |
 # | Q5 | `beam` | 14 | example 1 · types 1.5 · values 7 · special sizes 3 · between greedy and exact 1.5 |
 # | Q6 | `warp` | 12 | example 1 · type, shape, dtype 1 · values 6.5 · steps switched off 2.5 · laws 1 |

@@ -214,15 +214,14 @@ class Training(Question):
     @tags("property")
     def test_laws(self) -> None:
         """Fewer merges are the beginning of more, and doubling all counts changes nothing."""
-        for words, merges in self.draws(tied_corpora, times=2):
+        for words, _ in self.draws(tied_corpora, times=2):
             twice = {word: 2 * count for word, count in words.items()}
             full, fewer, doubled = (
                 pairs(self.call("train_bpe", given, n)) for given, n in [(words, 9), (words, 5), (twice, 9)]
             )
-            self.expect(all(len(pair) == 2 for pair in full), "A merge is a pair of strings.")
+            self.expect(bool(full) and all(len(pair) == 2 for pair in full), "There are merges, pairs of strings.")
             self.expect(full[:5] == fewer, "The first merges don't depend on how many follow.")
             self.expect(full == doubled, "Doubling all counts changes no merge.")
-            self.agree("train_bpe", twice, merges)
 
 
 def pairs(value: Any) -> list[tuple[Any, ...]]:
@@ -732,7 +731,6 @@ class BitsPerCharacter(Question):
             numbers = isinstance(apart, int | float) and isinstance(joined, int | float)
             self.expect(numbers, "One float comes back.")
             self.expect(math.isclose(apart, joined, rel_tol=1e-9), "One text or several: the ratio is the same.")
-            self.agree("bits_per_char", logprobs, written)
 
 
 # ── Q8 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -840,7 +838,6 @@ class Text(Question):
             pieces = self.call("pretokenize", text)
             self.expect(texts(pieces), "A list of strings comes back.")
             self.expect("".join(pieces) == text, "The pieces joined give the text.")
-            self.agree("pretokenize", text)
 
     @number("8.6")
     @weight(0.5)
