@@ -129,7 +129,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Get:
-    """register `out` = register `of`, followed along `path`: an int indexes, a str is a dict's key, else an attribute."""
+    """register `out` = register `of` along `path`: an int indexes, a str is a dict's key, else an attribute."""
 
     out: str
     of: str

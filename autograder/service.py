@@ -88,8 +88,8 @@ class Grader:
     def grade(self, request: Request) -> Report:
         """Grade one submission; raises CourseError, or GraderFault when the process died (then start another)."""
         self._send({name: getattr(request, name) for name in Request.__slots__})
-        line = self._stream.readline()
-        if not line:
+        line = self._answer()
+        if not line.endswith(b"\n"):
             raise GraderFault(f"grader process {self.pid} ended (status {self._process.wait()}) while it graded")
         answer = json.loads(line)
         if "report" in answer:
@@ -97,6 +97,13 @@ class Grader:
         if answer["kind"] == "CourseError":
             raise CourseError(answer["text"])
         raise GraderFault(answer["text"])
+
+    def _answer(self) -> bytes:
+        """One line; less than a line when the process was killed."""
+        try:
+            return self._stream.readline()
+        except ConnectionResetError:
+            return b""
 
     def close(self) -> None:
         self._stream.close()

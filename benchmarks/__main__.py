@@ -56,7 +56,9 @@ def _warm(grader: Grader, request: Request, count: int) -> Sample:
 def _script(notebook: Path, target: Path) -> None:
     cells = nbformat.read(notebook, as_version=4).cells
     guarded = [
-        "try:\n" + "\n".join(f"    {line}" for line in cell.source.splitlines()) + "\n    pass\nexcept Exception as e: print(e)"
+        "try:\n"
+        + "\n".join(f"    {line}" for line in cell.source.splitlines())
+        + "\n    pass\nexcept Exception as e: print(e)"
         for cell in cells
         if cell.cell_type == "code" and cell.source.strip()
     ]

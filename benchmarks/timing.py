@@ -35,7 +35,8 @@ def command(arguments: Sequence[str], **options: object) -> Sample:
     process.stderr.close()
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise RuntimeError(f"{' '.join(arguments)}: exit {process.returncode}\n{errors.decode(errors='replace')[-2000:]}")
+        said = errors.decode(errors="replace")[-2000:]
+        raise RuntimeError(f"{' '.join(arguments)}: exit {process.returncode}\n{said}")
     return Sample(time.monotonic() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 

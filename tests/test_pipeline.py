@@ -299,10 +299,12 @@ def test_an_attack_gains_nothing_and_leaks_nothing(
 def test_a_hidden_input_never_comes_back(grade: Grade, tmp_path: Path) -> None:
     """`return q`, a raised value and a printed value put no hidden number into anything that is written."""
     probe = "import torch as t\nTHE_MARK = 0.123456789"
+    seen_first = "str(float(Q.flatten()[0])).replace('.', '_').replace('-', 'm')"
     marks = {
-        "softmax": "def softmax(s, dim):\n    print('SEEN', s.flatten()[:3].tolist())\n    raise ValueError('SEEN ' + str(s.flatten()[:3].tolist()))",
+        "softmax": "def softmax(s, dim):\n    seen = 'SEEN ' + str(s.flatten()[:3].tolist())\n"
+        "    print(seen)\n    raise ValueError(seen)",
         "attention_one_query": "def attention_one_query(q, K, V):\n    return q",
-        "score_stats": "def score_stats(Q, K):\n    raise type('SEEN' + str(float(Q.flatten()[0])).replace('.', '_').replace('-', 'm'), (Exception,), {})(Q)",
+        "score_stats": f"def score_stats(Q, K):\n    raise type('SEEN' + {seen_first}, (Exception,), {{}})(Q)",
     }
     report = grade(insert(answered("attention", marks), probe))
     hidden = [o for o in report.outcomes if not o.spec.public]

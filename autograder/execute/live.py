@@ -117,9 +117,6 @@ class LiveNotebook:
         """Run one code cell; its outputs go into the cell."""
         outputs = Outputs(self._limits.output_text)
         ending = self._execute(cell, outputs)
-        while self._died_late(ending):
-            outputs = Outputs(self._limits.output_text)
-            ending = self._execute(cell, outputs)
         if ending.fatal and ending.status is not CellStatus.NOT_RUN:
             self._drop()
         elif ending.status in (CellStatus.OK, CellStatus.ERROR):
@@ -137,14 +134,6 @@ class LiveNotebook:
             return Ending(CellStatus.NOT_RUN, 0.0)
         seconds = min(self._limits.cell_seconds, max(self.seconds_left, 0.01))
         return pump.execute(cell.source, seconds=seconds, outputs=outputs, cell_id=cell.get("id"))
-
-    def _died_late(self, ending: Ending) -> bool:
-        """The kernel died before it took this cell up: the one before ended it, and this one gets another try."""
-        if ending.status is not CellStatus.DIED or ending.begun or not self._replayable:
-            return False
-        self._mark_broken(self._replayable[-1], CellStatus.DIED)
-        self._drop()
-        return True
 
     def _record(self, cell: NotebookNode, index: int, ending: Ending) -> CellRecord:
         tag = cell.metadata.get("softmark")
@@ -200,7 +189,6 @@ class LiveNotebook:
 
     def _replay(self) -> None:
         """Run again what was run before; a cell that breaks this time is left out from now on."""
-        before: int | None = None
         for index in list(self._replayable):
             if self._pump is None or self.seconds_left <= 0:
                 self._drop()
@@ -209,11 +197,9 @@ class LiveNotebook:
             seconds = min(self._limits.cell_seconds, max(self.seconds_left, 0.01))
             ending = self._pump.execute(cell.source, seconds=seconds, outputs=Outputs(0), cell_id=cell.get("id"))
             if ending.status not in (CellStatus.OK, CellStatus.ERROR):
-                late = ending.status is CellStatus.DIED and not ending.begun and before is not None
-                self._mark_broken(before if late and before is not None else index, ending.status)
+                self._mark_broken(index, ending.status)
                 self._drop()
                 return
-            before = index
 
     def _mark_broken(self, index: int, status: CellStatus) -> None:
         self._replayable.remove(index)

@@ -53,11 +53,7 @@ class PumpedKernel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a cell ended.
-
-    fatal: the kernel can't be used any more and has to be killed by the caller · begun: the kernel said that it took
-    the cell up; when it died before, the cell that ran before is to blame.
-    """
+    """How a cell ended. fatal: the kernel can't be used any more and has to be killed by the caller."""
 
     status: CellStatus
     seconds: float
@@ -67,7 +63,6 @@ class Ending:
     line: int | None = None
     signal: int | None = None
     fatal: bool = False
-    begun: bool = True
 
 
 class _BadFrames(Exception):
@@ -80,7 +75,6 @@ class _Cell:
 
     msg_id: str
     outputs: Outputs
-    begun: bool = False
     replied: bool = False
     idle: bool = False
     replied_at: float = 0.0
@@ -170,7 +164,6 @@ class Pump:
             _line_of(error.get("traceback")),
             died & 0x7F if died is not None and died & 0x7F else None,
             fatal=not usable,
-            begun=cell.begun,
         )
 
     def _until_end(self, cell: _Cell, deadline: float) -> CellStatus:
@@ -230,7 +223,6 @@ class Pump:
                 count = content.get("execution_count")
                 cell.execution_count = count if type(count) is int and 0 <= count < 10**9 else None
         elif kind == "status":
-            cell.begun = True
             cell.idle = cell.idle or content.get("execution_state") == "idle"
         elif isinstance(kind, str):
             if kind == "error":

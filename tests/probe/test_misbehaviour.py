@@ -234,7 +234,7 @@ def dicts(): return collections.Counter("aab"), collections.OrderedDict(a=1), co
 
 
 def test_harmless_differences_are_levelled(client: Client) -> None:
-    """Gradients, strides, views, Parameter, torch.Size, numpy's numbers and Counter don't matter; arrays are a choice."""
+    """Gradients, strides, views, Parameter, torch.Size, numpy numbers, Counter do not matter; arrays are a choice."""
     probe = client(NORMALISED)
     names = ["parameter", "grad", "view", "expanded", "conj", "size"]
     values = [reply.value for reply in probe.call([call(name) for name in names], seconds=5)]
