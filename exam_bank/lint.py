@@ -293,13 +293,13 @@ def _alarm(question: Question, seconds: float) -> Iterator[None]:
             f"a seed takes over {seconds:g} s of processor time.", where=question.generator_path, rule="Q029"
         )
 
-    before = signal.signal(signal.SIGVTALRM, stop)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _one(question: Question, seed: int) -> tuple[Variant, list[Finding]]:

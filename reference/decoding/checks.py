@@ -265,6 +265,22 @@ def sampling_model(draw: Draw) -> tuple[Model, int, list[int]]:
             return model, 3, [draw.seed_number() for _ in range(SAMPLES)]
 
 
+def leaning_model(draw: Draw) -> tuple[Model, int, list[int], tuple[int, int]]:
+    """One text of two symbols has probability 0.94, END being the second. Seeds for 200 texts, and that text."""
+    end = draw.randrange(3)
+    first, other = draw.sample([symbol for symbol in range(3) if symbol != end], 2)
+    start = {first: 0.97, end: 0.02, other: 0.01}
+    then = {end: 0.97, first: 0.01, other: 0.02}
+    rows = {"": start, str(first): then, str(other): dict.fromkeys(range(3), 1 / 3)}
+    table = {prefix: [row[symbol] for symbol in range(3)] for prefix, row in rows.items()}
+    return (3, end, table), 2, [draw.seed_number() for _ in range(200)], (first, end)
+
+
+def level_model(draw: Draw) -> tuple[Model, int, list[int]]:
+    """One symbol, each about as likely as the others. Seeds for 100 texts."""
+    return (3, draw.randrange(3), {"": draw.sample([0.4, 0.35, 0.25], 3)}), 1, [draw.seed_number() for _ in range(100)]
+
+
 def some_texts(draw: Draw) -> tuple[Model, int, list[int]]:
     """Any model, and seeds for 40 texts."""
     return drawn_model(draw, 4, 4), 4, [draw.seed_number() for _ in range(40)]
@@ -353,11 +369,22 @@ def possible(model: Model, L: int, ids: Value) -> bool:
     return all(model[2][text(ids[:t])][symbol] > 0 for t, symbol in enumerate(ids))
 
 
-def certain(*expected: int) -> Callable[[Value], Value]:
-    """Samples → whether each of them is the only possible text."""
+def mostly(likely: Sequence[int]) -> Callable[[Value], Value]:
+    """Samples → whether more than 60 % of them are this text, which has probability 0.94."""
 
     def judge(value: Value) -> str:
-        texts = value if isinstance(value, tuple) else (value,)
+        same = sum(isinstance(ids, list | tuple) and list(ids) == list(likely) for ids in value)
+        return "mostly the likely text" if same > 0.6 * len(value) else "seldom the likely text"
+
+    return judge
+
+
+def certain(*expected: int) -> Callable[[Value], Value]:
+    """One text, or a tuple of them → whether each is the only possible text."""
+
+    def judge(value: Value) -> str:
+        several = isinstance(value, tuple) and all(isinstance(ids, list | tuple) for ids in value)
+        texts = value if several else (value,)
         right = all(isinstance(ids, list | tuple) and list(ids) == list(expected) for ids in texts)
         return "the only possible text" if right else "another text"
 
@@ -430,6 +457,11 @@ class Ancestral(Question):
     @weight(6.5)
     def test_distribution(self) -> None:
         """Each text comes up as often as the model says (4000 texts, G-test)."""
+        # A few hundred texts refute most mistakes for certain, so that few of them have to draw 4000 to be recognised.
+        for model, L, seeds, likely in self.draws(leaning_model, times=1):
+            self.agree_plan(sampling_plan(model, L, seeds), through=mostly(likely))
+        for model, L, seeds in self.draws(level_model, times=1):
+            self.agree_plan(sampling_plan(model, L, seeds), through=all_possible(model, L))
         for model, L, seeds in self.draws(sampling_model, times=1):
             self.agree_plan(sampling_plan(model, L, seeds), through=kind_of_sampler(model, L))
 
@@ -773,24 +805,47 @@ def switched_off(draw: Draw) -> list[Arguments]:
 
 
 def one_row(draw: Draw) -> list[Arguments]:
-    """A row, knobs and several u, each away from the borders between ids."""
-    logits, temperature, top_k, top_p = logits_and_knobs(draw)
-    sums = solution.warp(logits[:1], temperature, top_k, top_p)[0].cumsum(0)
-    cases: list[Arguments] = []
-    while len(cases) < 8:
+    """A row, knobs and several u, each away from the borders between ids; the last two are without top-k and top-p.
+
+    A wrong nucleus can leave a single id, which any sampler gives. Where nothing is cut, a right sampler shows.
+    """
+    logits, *knobs = logits_and_knobs(draw)
+    cut = [(logits[0], *knobs, u) for u in away_from_borders(draw, logits[:1], *knobs, times=8)]
+    return cut + uncut(draw, logits[:1], knobs[0])
+
+
+def away_from_borders(
+    draw: Draw, logits: Tensor, temperature: float, top_k: int, top_p: float, times: int
+) -> list[float]:
+    """Numbers u that are no cumulated probability within 1e-4."""
+    sums = solution.warp(logits, temperature, top_k, top_p)[0].cumsum(0)
+    found: list[float] = []
+    while len(found) < times:
         u = draw.random()
         if float((sums - u).abs().min()) > 1e-4:
-            cases.append((logits[0], temperature, top_k, top_p, u))
+            found.append(u)
+    return found
+
+
+def uncut(draw: Draw, logits: Tensor, temperature: float) -> list[Arguments]:
+    """Top-k and top-p are off. Two u that give an id which is neither the first nor the most likely one."""
+    likely = int(logits.argmax())
+    cases: list[Arguments] = []
+    while len(cases) < 2:
+        (u,) = away_from_borders(draw, logits, temperature, 0, 1.0, times=1)
+        if solution.sample_one(logits[0], temperature, 0, 1.0, u) not in (0, likely):
+            cases.append((logits[0], temperature, 0, 1.0, u))
     return cases
 
 
 def extreme_u(draw: Draw) -> list[Arguments]:
-    """u = 0 with a first id that has no mass, and u near 1."""
+    """u = 0 with a first id that has no mass, and u near 1; two more u without top-k and top-p."""
     while True:
         logits, temperature, top_k, top_p = logits_and_knobs(draw)
         p = solution.warp(logits[:1], temperature, top_k, top_p)[0]
         if p[0] == 0 and p[-1] == 0:
-            return [(logits[0], temperature, top_k, top_p, u) for u in (0.0, 0.9999999)]
+            extremes = [(logits[0], temperature, top_k, top_p, u) for u in (0.0, 0.9999999)]
+            return [*extremes, (logits[0], temperature, 0, 1.0, 0.0), *uncut(draw, logits[:1], temperature)]
 
 
 class Warp(Question):
@@ -849,9 +904,10 @@ class Warp(Question):
     @weight(0.5)
     @public
     def test_sample_example(self) -> None:
-        """The example of the notebook comes out."""
+        """The examples of the notebook come out."""
         logits = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=torch.float64).log()
         self.agree("sample_one", logits, 1.0, 3, 0.8, 0.7)
+        self.agree("sample_one", logits, 1.0, 0, 1.0, 0.9)
 
     @number("6.7")
     @weight(0.5)
@@ -883,8 +939,9 @@ class Warp(Question):
     def test_shares(self) -> None:
         """With equally spaced u each id comes up in proportion to its probability."""
         for cases in self.draws(one_row, times=1):
-            for u in ((2 * i + 1) / 50 for i in range(25)):
-                self.agree("sample_one", *cases[0][:4], u)
+            for row, *knobs, _ in (cases[0], cases[-1]):
+                for u in ((2 * i + 1) / 50 for i in range(25)):
+                    self.agree("sample_one", row, *knobs, u)
 
 
 def close(a: Tensor, b: Tensor) -> bool:
@@ -993,7 +1050,7 @@ class Scoring(Question):
     @public
     def test_rescore_example(self) -> None:
         """The example of the notebook comes out."""
-        self.agree_plan(plan("rescore", TOY, 3, [[0, 0, 2], [1, 2], [1, 2, 0], [1, 2]], 1.0))
+        self.agree_plan(plan("rescore", TOY, 3, [[0, 0, 2], [1, 2], [1, 2, 0], [1, 0], [1, 2]], 1.0))
 
     @number("7.7")
     @weight(0.5)

@@ -528,6 +528,16 @@ WARP = [
         hint="Use u: the most likely id is no sample.",
     ),
     Mistake(
+        "first-id",
+        question="6",
+        function="sample_one",
+        replace="return int(order[first])",
+        by="return 0",
+        keeps=0.0,
+        pairs=False,
+        hint="The id depends on u and on the probabilities.",
+    ),
+    Mistake(
         "one-late",
         question="6",
         function="sample_one",
@@ -568,7 +578,6 @@ SCORING = [
         by="goes_on = False",
         keeps=0.6,
         hint="Nothing follows END: such a text has score −∞.",
-        spills=("7.6",),  # there the only impossible text is one that goes on after END
     ),
     Axis(
         "total",

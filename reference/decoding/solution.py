@@ -550,6 +550,7 @@ def sample_one(
 # assert torch.allclose(warp(logits, 1.0, 3, 0.8), tensor([[0.625, 0.375, 0.0, 0.0]])), "see the example in the text"
 # assert torch.allclose(warp(logits, 1.0, 0, 1.0), logits.exp()), "k = 0 and p = 1 change nothing"
 # assert sample_one(logits[0], 1.0, 3, 0.8, 0.7) == 1, "0.625 does not exceed 0.7, the next sum does"
+# assert sample_one(logits[0], 1.0, 0, 1.0, 0.9) == 2, "0.5 and 0.8 do not exceed 0.9, 0.95 does"
 # print("Q6: the public check passes")
 
 # %% [markdown]
@@ -608,7 +609,7 @@ def rescore(
 # assert math.isclose(sequence_logprob(toy, [1, 2], 3), math.log(0.36)), "see the example in the text"
 # assert sequence_logprob(toy, [1, 2, 0], 3) == -math.inf, "nothing follows END"
 # assert sequence_logprob(toy, [1, 0], 3) == -math.inf, "too short for a text without END"
-# scored = rescore(toy, 3, [[0, 0, 2], [1, 2], [1, 2, 0], [1, 2]], 1.0)
+# scored = rescore(toy, 3, [[0, 0, 2], [1, 2], [1, 2, 0], [1, 0], [1, 2]], 1.0)
 # assert [list(ids) for _, ids in scored] == [[1, 2], [0, 0, 2]], "each possible text once, best first"
 # assert math.isclose(scored[0][0], math.log(0.36) / 2), "divided by the length with END"
 # print("Q7: the public check passes")

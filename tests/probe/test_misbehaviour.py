@@ -458,11 +458,11 @@ def test_garbage_is_a_protocol_error(hostile: Hostile, data: bytes) -> None:
 
 
 def test_a_frame_that_trickles_ends_at_the_limit(hostile: Hostile) -> None:
-    """One byte every few milliseconds doesn't move the deadline, and the claimed 60 MB are never set aside."""
+    """One byte every few milliseconds doesn't move the deadline, and the claimed 6 MB are never set aside."""
 
     def trickle(sock: Any) -> None:
         wire.receive(sock, REQUEST, plans=True)
-        sock.sendall(b"SMK1" + (100).to_bytes(4, "big") + (60 * 2**20).to_bytes(8, "big"))
+        sock.sendall(b"SMK1" + (100).to_bytes(4, "big") + (6 * 2**20).to_bytes(8, "big"))
         while True:
             sock.send(b"x")
             time.sleep(0.005)

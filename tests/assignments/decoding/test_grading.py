@@ -168,17 +168,7 @@ def test_there_are_enough_mistakes_and_alternatives() -> None:
     assert min(counts) >= 3
 
 
-def tried() -> list[Any]:
-    """All single mistakes; most of question 2 only in slow runs, since each draws thousands of texts many times."""
-    quick = ("2:greedy", "2:log-as-weight", "2:generator-ignored")
-    slow = [h.question == "2" and h.key not in quick for h in singles()]
-    return [
-        pytest.param(h, id=h.key, marks=[pytest.mark.slow] if late else [])
-        for h, late in zip(singles(), slow, strict=True)
-    ]
-
-
-@pytest.mark.parametrize("hypothesis", tried())
+@pytest.mark.parametrize("hypothesis", singles(), ids=lambda h: h.key)
 def test_each_mistake_loses_what_it_should_and_is_named(hypothesis: Hypothesis) -> None:
     """Failing checks of its question lose exactly 1 − keeps, and say its name."""
     assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), hypothesis.question))
@@ -244,7 +234,6 @@ def best_path(lm, L):
     assert [n for n, o in outcomes.items() if o.verdict is not Verdict.PASSED] == ["3.7"], describe(outcomes)
 
 
-@pytest.mark.slow
 def test_a_sampler_of_ones_own_is_recognised_by_its_distribution() -> None:
     """A sharpened sampler that draws quite differently from ours is named, although no sample is the same."""
     own = """
@@ -306,10 +295,10 @@ def bound(argument: Any, steps: Any) -> Any:
 
 def shown(argument: Any) -> Any:
     """A pasted argument, written as `bound` does."""
-    space = checks().oracle.reference
-    if isinstance(argument, space["TableLM"]):
+    kind = type(argument).__name__  # by name: `toy` was built by the first of several equal classes
+    if kind == "TableLM":
         return argument.V, argument.end, argument.rows
-    if isinstance(argument, space["TableHeuristic"]):
+    if kind == "TableHeuristic":
         return (argument.rows,)
     return Seeded if isinstance(argument, torch.Generator) else argument
 
