@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from autograder.checks import Axis, Mistake, mistake, planned, sibling
+from autograder.checks import Axis, Mistake, Same, mistake, planned, sibling
 
 solution = sibling(__file__, "solution")
 greedy, best_path, TableLM = solution.greedy, solution.best_path, solution.TableLM
@@ -704,9 +704,33 @@ SPECULATIVE = [
     ),
 ]
 
-MISTAKES = [*GREEDY, *ANCESTRAL, *BEST_PATH, *ASTAR, *BEAM, *WARP, *SCORING, *SPECULATIVE]
+SAME = [
+    Same(
+        ("p-before-k+temperature-ignored", "temperature-last+temperature-ignored"),
+        reason="without a temperature both are top-p, then top-k",
+    ),
+    Same(
+        ("temperature-last+min-p", "k-p-temperature+min-p"),
+        reason="min-p compares with the largest probability, so it keeps the same symbols before and after top-k",
+    ),
+    Same(
+        ("temperature-last+top-k-ignored", "k-p-temperature+top-k-ignored"),
+        reason="without top-k both are top-p, then the temperature",
+    ),
+]
 
-EQUIVALENT: dict[str, str] = {}
+MISTAKES = [*GREEDY, *ANCESTRAL, *BEST_PATH, *ASTAR, *BEAM, *WARP, *SCORING, *SPECULATIVE, *SAME]
+
+_TWO_AXES = "the logits of `warp` have two axes, so the last one is axis 1"
+_ALL_MASS = "with p = 1 all symbols stay anyway: the mass before a symbol is below 1, but for rounding"
+
+#: Mutants of the reference that are the same function, by name.
+EQUIVALENT: dict[str, str] = {
+    **{f"warp:{line}: -1 → +1": _TWO_AXES for line in (7, 21, 22, 23, 24, 26, 32)},
+    "warp:19: 1 → 2": _ALL_MASS,
+    "warp:19: 1 → 0": _ALL_MASS,
+    "warp:25: before < top_p → before <= top_p": "differs only where a mass equals p exactly, which rounding decides",
+}
 
 
 # ── hand calculations ───────────────────────────────────────────────────────────────────────────────────────────────
