@@ -730,6 +730,7 @@ EQUIVALENT: dict[str, str] = {
     "warp:19: 1 → 2": _ALL_MASS,
     "warp:19: 1 → 0": _ALL_MASS,
     "warp:25: before < top_p → before <= top_p": "differs only where a mass equals p exactly, which rounding decides",
+    "beam:18: break → (dropped)": "without live hypotheses the rest of the loop is idle",
 }
 
 

@@ -324,3 +324,23 @@ def test_personal_numbers_are_the_same_on_every_machine() -> None:
         assert sum(R.my_numbers(student, "H3")["percent"]) == 100
     with pytest.raises(ValueError, match="H4"):
         R.my_numbers("ada", "H4")
+
+
+# ── draws of question 2 ─────────────────────────────────────────────────────────────────────────────────────────────
+@pytest.mark.parametrize("seed", range(12))
+def test_few_texts_refute_most_samplers_for_certain(seed: int) -> None:
+    """200 texts put each kind of sampler on one side of 60 %, at least eight standard deviations away."""
+    model, L, seeds, likely = C["leaning_model"](Draw(seed))
+    near = {"right", "sharpened", "flattened", "top-two", "greedy"}
+    for kind in C["KINDS"]:
+        share = C["leaf_distribution"](model, L, kind)[likely]
+        deviation = math.sqrt(share * (1 - share) / len(seeds))
+        assert abs(share - 0.6) > 8 * deviation, (kind, share)
+        assert (share > 0.6) == (kind in near), (kind, share)
+
+
+def test_forty_texts_are_not_all_one() -> None:
+    """The models for types and generators have no text so likely that right samplers could give nothing else."""
+    for seed in range(60):
+        model, L, _ = C["some_texts"](Draw(seed))
+        assert max(C["leaf_distribution"](model, L, "right").values()) < 0.5
