@@ -607,11 +607,10 @@ MULTI_HEAD = [
             ),
             Mistake(
                 "mask-after-softmax",
-                replace="mask = causal_mask(T)",
-                by="mask, masked_before = causal_mask(T), attention\n\n"
-                "    def attention(Q: Tensor, K: Tensor, V: Tensor, mask: Tensor) -> Tensor:\n"
-                "        weights = masked_before(Q, K, torch.eye(T, dtype=x.dtype), None)\n"
-                "        return masked_before(Q, K, V, mask) * (weights * mask).sum(-1, keepdim=True)\n",
+                # What the forbidden keys took is missing from the rows: scale the masked result by what is left.
+                replace="  # (B, h, T, D/h)\n",
+                by="\n    everything = attention(Q, K, torch.eye(T, dtype=x.dtype), None)  # without a mask\n"
+                "    heads = heads * (everything * mask).sum(-1, keepdim=True)\n",
                 keeps=0.6,
                 hint="Mask before the softmax, so that the rows still sum to 1.",
             ),
