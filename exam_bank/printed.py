@@ -9,6 +9,8 @@ from fractions import Fraction
 __all__ = ["decimals_of", "exact", "normal", "parse"]
 
 _PLAIN = re.compile(r"[-+]?(\d{1,3}(,\d{3})+|\d+)(\.\d+)?([eE][-+]?\d{1,3})?\Z|[-+]?\.\d+\Z")
+# Python refuses to read integers of more than 4,300 digits; nobody prints a number near that.
+_LONGEST = 1000
 _TEX_SPACE = re.compile(r"\{,\}|\\[,:; !]|[\u00a0\u2009\u202f]")
 
 
@@ -20,7 +22,7 @@ def parse(text: str) -> Fraction | None:
         return None if top is None or not bottom else top / bottom
     if re.fullmatch(r"[-+]?\d{1,3}( \d{3})+(\.\d+)?", plain):
         plain = plain.replace(" ", "")
-    return Fraction(plain.replace(",", "")) if _PLAIN.match(plain) else None
+    return Fraction(plain.replace(",", "")) if len(plain) <= _LONGEST and _PLAIN.match(plain) else None
 
 
 def exact(value: object) -> Fraction | None:
@@ -46,7 +48,10 @@ def decimals_of(text: str) -> int:
 
 def normal(text: str) -> str:
     """The text as a reader takes it: spaces, case and number form don't count."""
-    number = parse(text)
-    if number is not None:
-        return str(number)
-    return " ".join(_TEX_SPACE.sub("", text).replace("$", "").casefold().split())
+    while (number := parse(text)) is None:
+        # What is left after one pass may read as a TeX space once more: `\\` and a line break become `\\ `.
+        plain = " ".join(_TEX_SPACE.sub("", text).replace("$", "").casefold().split())
+        if plain == text:
+            return text
+        text = plain
+    return str(number)
