@@ -51,10 +51,20 @@ def parse_cell(source: str) -> ast.Module | SyntaxError | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(_transformed(source))
+            return _plain_python(source) or ast.parse(_transformed(source))
     except SyntaxError as error:
         return error
     except (ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _plain_python(source: str) -> ast.Module | None:
+    """The tree of a cell that IPython would not transform. `In [1]: x` is Python, too, but a pasted prompt there."""
+    if "In [" in source:
+        return None
+    try:
+        return ast.parse(source)
+    except SyntaxError:
         return None
 
 

@@ -43,7 +43,8 @@ def report_from_json(text: str) -> Report:
 class Request:
     """One submission to grade.
 
-    out: folder for results.json (and the pages when `pages`; all but executed.html when `quick`), or None ·
+    out: folder for results.json (and the pages when `pages`; all but executed.html when `quick`), or None · partial:
+    write results.json before the run and after each question too, for whoever may be killed and not ask again ·
     require: lowest isolation level · seconds: until everything is written · metadata: as Gradescope gives it ·
     secret: a marked test secret in place of the course's.
     """
@@ -54,6 +55,7 @@ class Request:
     out: str | None = None
     pages: bool = False
     quick: bool = False
+    partial: bool = False
     require: str | None = None
     seed: int | None = None
     student: str | None = None
@@ -146,7 +148,7 @@ def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course],
     previous = understand(dict(request.metadata)).previous
 
     def write(report: Report) -> None:
-        if out is not None:
+        if out is not None and (report.complete or request.partial):
             write_results(report, out, previous)
 
     graded = grade(

@@ -1,7 +1,10 @@
 """The line to the student's kernel: batches, broken batches, confirmation, the deadline.
 
-All calls of a question travel as one batch in one forked child. When the child is killed or dies, checks that had no
-answer yet go over again, each in a child of its own. A hang or a crash is held against the student only after the
+All calls of a question travel as one batch, and questions share one forked child: a fork is most of what a batch
+costs. Whether an answer of a child that had served other questions is the last word is for the runner to say: a pass
+is, anything else is asked for again in a child of the question's own, so that no question pays for what the calls of
+another left behind. When the child is killed or dies, checks that had no answer yet go over again, each in a child of
+its own. A hang or a crash is held against the student only after the
 same check failed again in a replayed kernel, unforked: fork itself can be what hangs. After two confirmed time-outs
 of one function its other checks are not tried any more.
 """
@@ -44,23 +47,31 @@ class Line:
         self.session, self.call_seconds = session, call_seconds
         self.timeouts: Counter[str] = Counter()
         self.journeys = 0
+        self.final = True  # the last question's answers came from processes that served no other question
         self._stale = False  # an unforked call may have left traces in the kernel
+        self._used = False  # the shared child, if there is one, has served a question
+
+    def part(self) -> None:
+        """The next question gets a child of its own."""
+        self.session.part()
+        self._used = False
 
     def question(self, checks: Sequence[tuple[Sequence[Record], Served]]) -> None:
-        """Fetch the answers to all records, those of one check after the other."""
+        """Fetch the answers to all records, those of one check after the other; `final` tells what they are worth."""
+        self.final = not self._used
         records = [record for some, _ in checks for record in some]
         served = {name: function for _, some in checks for name, function in some.items()}
         if not records:
             return
-        replies = iter(self._send([r.plan for r in records], served, forked=True))
-        struck = False
-        for some, own in checks:
-            answers = [next(replies) for _ in some]
-            if any(reply.kind in BROKEN for reply in answers):
-                answers = self.ask(some, own, broke=not struck)
-                struck = True
-            for record, reply in zip(some, answers, strict=True):
+        replies = iter(self._send([r.plan for r in records], served, shared=True))
+        answers = [[next(replies) for _ in some] for some, _ in checks]
+        struck = next((i for i, some in enumerate(answers) if any(r.kind in BROKEN for r in some)), None)
+        for place, (some, own) in enumerate(checks):
+            if struck is not None and (place >= struck or not self.final):
+                answers[place] = self.ask(some, own, broke=place == struck)
+            for record, reply in zip(some, answers[place], strict=True):
                 record.reply = reply
+        self.final = self.final or struck is not None
 
     def ask(self, records: Sequence[Record], served: Served, broke: bool = False) -> list[Reply]:
         """One check in a child of its own, then confirmed. broke: it broke a child already."""
@@ -68,7 +79,7 @@ class Line:
         if any(self.timeouts[plan.function] >= _TIMEOUTS for plan in plans):
             return [GAVE_UP] * len(plans)
         if not broke:
-            replies = self._send(plans, served, forked=True)
+            replies = self._send(plans, served)
             if not any(reply.kind in BROKEN for reply in replies) or DEADLINE in replies:
                 return replies
             if self._hangs_again(plans, replies):
@@ -94,7 +105,7 @@ class Line:
                 self.timeouts[plan.function] += 1
         return replies
 
-    def _send(self, plans: Sequence[Plan], served: Served, *, forked: bool) -> list[Reply]:
+    def _send(self, plans: Sequence[Plan], served: Served, *, forked: bool = True, shared: bool = False) -> list[Reply]:
         left = self.session.seconds_left
         if left < _LEAST_SECONDS:
             return [DEADLINE] * len(plans)
@@ -103,13 +114,14 @@ class Line:
                 self.session.restart()
                 self._stale = False
             seconds = min(self.call_seconds, max(self.session.seconds_left, _LEAST_SECONDS))
-            replies = self.session.call(plans, seconds=seconds, served=served, forked=forked)
+            replies = self.session.call(plans, seconds=seconds, served=served, forked=forked, shared=shared)
         self.journeys += 1
+        self._used = shared
         return _without_deadline(replies, cut=seconds < self.call_seconds)
 
     def probe(self, plan: Plan) -> Reply:
         """One call of a student's function on behalf of the reference; never confirmed."""
-        reply = self._send([plan], {}, forked=True)[0]
+        reply = self._send([plan], {})[0]
         self._stale = self._stale or (reply.kind in BROKEN and reply is not DEADLINE)
         return reply
 

@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autograder.checks.decorators import chain
 from autograder.checks.mistakes import Alternative, Hypothesis, Same, hypotheses
@@ -30,7 +30,10 @@ from autograder.checks.question import Question
 from autograder.checks.source import Source, renamed
 from autograder.errors import CourseError
 from autograder.model import Assignment, CheckSpec, Visibility
-from autograder.plan import Plan
+
+if TYPE_CHECKING:
+    from autograder.checks.desk import Record
+    from autograder.checks.perform import Take
 
 __all__ = ["Check", "Checks", "exact", "load_checks", "sibling", "sort_key"]
 
@@ -59,8 +62,8 @@ class Checks:
 
     hypotheses: singles first, then pairs · same: sets of names that are one function · equivalent: mutants of the
     reference that are the same function, name → reason · drawn, picked: inputs that
-    were drawn already · rarest: check → pairs that its separating draws part less often than asked · rehearsed: the
-    plans of checks that need values while they run.
+    were drawn already · rarest: check → pairs that its separating draws part less often than asked · recorded: what
+    a check asks of everybody · rehearsed: the calls of checks that need values while they run, and for which student.
     """
 
     assignment: Assignment
@@ -74,7 +77,8 @@ class Checks:
     picked: dict[Any, list[Any]] = field(default_factory=dict)
     rarest: dict[str, dict[tuple[str, str], int]] = field(default_factory=dict)
     sound: set[bytes] = field(default_factory=set)
-    rehearsed: dict[tuple[str, bytes, str | None], list[Plan]] = field(default_factory=dict)
+    recorded: dict[tuple[str, bytes], Take] = field(default_factory=dict)
+    rehearsed: dict[tuple[str, bytes], tuple[str | None, list[Record]]] = field(default_factory=dict)
     changes: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
 
     @property

@@ -11,12 +11,12 @@ import time
 import traceback
 import unittest
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.checks import clock
 from autograder.checks.decorators import chain
-from autograder.checks.desk import Blocked, Desk, Kernel, Pause, Record, Stop
+from autograder.checks.desk import Blocked, Desk, Kernel, Mode, Pause, Record, Stop
 from autograder.checks.load import Check
 from autograder.checks.question import Question
 from autograder.checks.room import Room
@@ -41,6 +41,22 @@ class Take:
     trace: str = ""
     afterwards: list[str] = field(default_factory=list)  # errors of tearDown
     seconds: float = 0.0
+
+    @property
+    def is_for_everyone(self) -> bool:
+        """A recording that no student's id, value or served callable went into, and that judged nothing itself."""
+        desk = self.desk
+        kept = desk.score is None and desk.leaderboard is None and not desk.failed_cases and not self.afterwards
+        personal = any(record.mode == Mode.ASIDE for record in desk.records)
+        return self.ending in ("done", "paused") and kept and not personal and not desk.served
+
+    def again(self) -> Take:
+        """The same recording without answers, for the next submission."""
+        records = [replace(record, reply=None) for record in self.desk.records]
+        desk = Desk(self.desk.spec, records=records, sound=self.desk.sound)
+        if self.instance is not None:
+            self.instance._desk = desk
+        return replace(self, desk=desk, afterwards=[])
 
 
 def perform(check: Check, room: Room, kernel: Kernel | None = None, ready: list[Record] | None = None) -> Take:

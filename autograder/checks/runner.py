@@ -130,8 +130,11 @@ class Examination:
         """The outcomes of one question. What fails on our side costs nobody else anything."""
         declared = self.checks.of_question(id)
         try:
-            takes = self._takes(declared)
-            judged = [self._judged(take) for take in takes.values() if isinstance(take, Take)]
+            takes, judged = self._examined(declared)
+            if not self.line.final and any(one.finding or one.ours for one in judged):
+                self.line.part()  # it may only be what calls of other questions left behind in the shared child
+                takes, judged = self._examined(declared)
+            self._note_wrong(judged)
             self._explain(id, judged)
         except GradingError as error:
             return [fault(check.spec, str(error)) for check in declared]
@@ -145,13 +148,23 @@ class Examination:
         for error in self.fixtures.close():
             self.notes.append(Note(f"a tear-down failed: {error}", staff_only=True, needs_human=True))
 
+    def _examined(self, declared: Sequence[Check]) -> tuple[dict[str, Take | str], list[Judged]]:
+        takes = self._takes(declared)
+        return takes, [self._judged(take) for take in takes.values() if isinstance(take, Take)]
+
+    def _note_wrong(self, judged: Sequence[Judged]) -> None:
+        """Functions of which a check failed: later questions may be right on top of them."""
+        for one in judged:
+            if one.finding is not None or one.ours is not None:
+                self.follower.wrong.update(record.plan.function for record in one.take.desk.records)
+
     # ── calls ─────────────────────────────────────────────────────────────────────────────────────────────────
     def _takes(self, declared: Sequence[Check]) -> dict[str, Take | str]:
         """Number → the last pass over the check, or why its fixtures failed."""
         takes: dict[str, Take | str] = {}
         for check in declared:
             error = self.fixtures.error(check.cls)
-            takes[check.spec.number] = perform(check, self.room) if error is None else error
+            takes[check.spec.number] = self._recorded(check) if error is None else error
         ready = [take for take in takes.values() if isinstance(take, Take)]
         for take in ready:
             if take.ending == "paused":
@@ -167,16 +180,31 @@ class Examination:
 
         So its calls share the question's batch; where the student's answers lead elsewhere, the rest goes over then.
         """
-        key = (take.check.spec.number, self.room.base, self.room.student)
-        plans = self.checks.rehearsed.get(key)
-        if plans is None:
-            plans = []
-            if not take.desk.served:  # a served callable may keep count: it is not called for practice
-                rehearsal = perform(take.check, self.room, _Reference(self.checks))
-                served = rehearsal.desk.served
-                plans = [] if served else [record.plan for record in rehearsal.desk.records]
-            self.checks.rehearsed[key] = plans
-        return [Record(plan, Mode.FREE) for plan in plans[len(take.desk.records) :]]
+        key = (take.check.spec.number, self.room.base)
+        whose, records = self.checks.rehearsed.get(key, (None, None))
+        if records is None or whose not in (None, self.room.student):
+            whose, records = self.checks.rehearsed[key] = self._rehearsed(take)
+        return [replace(record, reply=None) for record in records[len(take.desk.records) :]]
+
+    def _rehearsed(self, take: Take) -> tuple[str | None, list[Record]]:
+        """All calls of a check, and the student whom they are for; None: they are the same for everybody."""
+        if take.desk.served:  # a served callable may keep count: it is not called for practice
+            return None, []
+        desk = perform(take.check, self.room, _Reference(self.checks)).desk
+        personal = any(record.mode == Mode.ASIDE for record in desk.records)
+        records = [] if desk.served else [Record(record.plan, Mode.FREE, _key=record.key) for record in desk.records]
+        return self.room.student if personal else None, records
+
+    def _recorded(self, check: Check) -> Take:
+        """The recording pass, made once a grader process where it is the same for every student."""
+        key = (check.spec.number, self.room.base)
+        if key in self.checks.recorded:
+            return self.checks.recorded[key].again()
+        take = perform(check, self.room)
+        if take.is_for_everyone:
+            self.checks.recorded[key] = take.again()
+            return self.checks.recorded[key].again()
+        return take
 
     # ── judging ───────────────────────────────────────────────────────────────────────────────────────────────
     def _judged(self, take: Take) -> Judged:
@@ -199,8 +227,6 @@ class Examination:
             judged.ours, judged.finding = f"the reference did not end within {CHECK_SECONDS:g} s", None
         except Exception as error:
             judged.ours, judged.finding = short_trace(error), None
-        if judged.finding is not None or judged.ours is not None:
-            self.follower.wrong.update(record.plan.function for record in take.desk.records)
         return judged
 
     def _findings(self, take: Take) -> list[tuple[Record, Finding]]:

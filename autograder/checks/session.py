@@ -93,6 +93,7 @@ class LocalSession:
         seconds: float,
         served: Serve | None = None,
         forked: bool = True,
+        shared: bool = False,
     ) -> list[Reply]:
         replies: list[Reply] = []
         for plan in plans:
@@ -103,6 +104,9 @@ class LocalSession:
                 replies.append(Reply(ReplyKind.TIME, step=0, seconds=seconds))
                 break
         return replies + [Reply(ReplyKind.TIME)] * (len(plans) - len(replies))
+
+    def part(self) -> None:
+        """There is no child here."""
 
     def restart(self) -> None:
         self.restarts += 1

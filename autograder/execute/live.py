@@ -73,8 +73,10 @@ class Probe(Protocol):
         seconds: float,
         served: Mapping[str, Callable[..., Value]] | None = None,
         forked: bool = True,
+        shared: bool = False,
     ) -> list[Reply]: ...
     def describe(self, names: Sequence[str]) -> dict[str, Definition]: ...
+    def part(self) -> None: ...
 
 
 class LiveNotebook:
@@ -229,15 +231,22 @@ class LiveNotebook:
         seconds: float,
         served: Mapping[str, Callable[..., Value]] | None = None,
         forked: bool = True,
+        shared: bool = False,
     ) -> list[Reply]:
         probe = self._probe_ready()
         if probe is None:
             return [Reply(ReplyKind.TIME) for _ in plans]
         seconds = min(seconds, max(self.seconds_left, 0.01))
-        replies = probe.call(plans, seconds=seconds, served=served, forked=forked)
+        replies = probe.call(plans, seconds=seconds, served=served, forked=forked, shared=shared)
         if probe.broken:
             self._drop()
         return replies
+
+    def part(self) -> None:
+        if self._probe is not None:
+            self._probe.part()
+            if self._probe.broken:
+                self._drop()
 
     def restart(self) -> None:
         self._drop()

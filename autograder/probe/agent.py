@@ -3,6 +3,9 @@
     grader ──request──▶ kernel's event loop ──fork──▶ child: a reply a plan ──▶ grader
                               └── waits, kills at the limit, says how the child ended ──▶ grader
 
+A shared child stays after its batch and reads the next request itself, until the grader says `part`: a fork and the
+pages that a child copies are most of what a batch costs.
+
 The agent belongs to the student, like everything in this process: the grader believes none of it. What it is for is
 fairness: a crash or a hang costs one call, nothing that a call does stays, printed text is dropped.
 
@@ -16,6 +19,7 @@ import contextlib
 import functools
 import gc
 import inspect
+import math
 import os
 import select
 import signal
@@ -33,11 +37,11 @@ from autograder.plan import Call, Gradients, Leaf, Plan
 from autograder.probe import wire
 from autograder.probe.evaluate import NotDefined, StudentRaised, run
 from autograder.probe.plain import plain
-from autograder.probe.rules import REQUEST, Caps, Unsendable, reply_caps
+from autograder.probe.rules import IDLE, REQUEST, Caps, Unsendable, reply_caps
 
-__all__ = ["Agent", "install", "warm_up"]
+__all__ = ["Agent", "install", "receive", "warm_up"]
 
-_PROGRESS = struct.Struct("<II")
+_PROGRESS = struct.Struct("<IId")  # plan, step, limit of the plan in seconds
 _TICK = 0.02
 _TEXT = 10_000
 _NAMES = 2_000
@@ -92,7 +96,7 @@ class Agent:
         """Read one request and answer it. A stream that can't be read is given up."""
         try:
             self.sock.settimeout(_READ_SECONDS)
-            request = wire.receive(self.sock, REQUEST, plans=True)
+            request = receive(self.sock)
             self.sock.settimeout(None)
             self._answer(request)
         except Exception:  # the grader has gone, or sends what we don't speak: nothing is left to do here
@@ -117,21 +121,32 @@ class Agent:
                 del self.output.send_multipart
 
     def _answer(self, request: dict[str, Any]) -> None:
-        caps = reply_caps(request["reply_bytes"])
-        work = _Describing(self, request, caps) if request["op"] == "describe" else _Calling(self, request, caps)
+        if request["op"] == "part":
+            return  # the child that it was meant for has ended, and that was said
+        kind = _Describing if request["op"] == "describe" else _Staying if request["shared"] else _Calling
+        work: Work = kind(self, request)
         end = _forked(work, self.muted, request["seconds"]) if request["forked"] else _unforked(work, self.muted)
         wire.send(self.sock, {"t": "end", "batch": request["batch"], **end})
 
 
+def receive(sock: socket.socket) -> dict[str, Any]:
+    """One request. The plans of a call are a frame of their own: the grader keeps its bytes for the next student."""
+    request: dict[str, Any] = wire.receive(sock, REQUEST)
+    if request["op"] == "call":
+        request["plans"] = wire.receive(sock, REQUEST, plans=True)
+    return request
+
+
 # ── in a child, or here ───────────────────────────────────────────────────────────────────────────────────────
-Progress = Callable[[int, int], None]
+#: told the plan, its step and its limit
+Progress = Callable[[int, int, float], None]
 Work = Callable[[Progress], None]
 Mute = Callable[[], contextlib.AbstractContextManager[None]]
 
 
 def _unforked(work: Work, mute: Mute) -> dict[str, Any]:
     with _quiet(), mute():
-        work(lambda _plan, _step: None)
+        work(lambda _plan, _step, _seconds: None)
     return {"how": "exit", "code": 0, "plan": 0, "step": 0}
 
 
@@ -166,20 +181,23 @@ def _child(work: Work, mute: Mute, reader: int, writer: int) -> NoReturn:
         os.set_blocking(writer, False)
         _silence_for_good()
         with mute():
-            work(lambda plan, step: _report(writer, plan, step))
+            work(lambda *place: _report(writer, place))
         code = 0
     finally:
         os._exit(code)
 
 
-def _report(writer: int, plan: int, step: int) -> None:
+def _report(writer: int, place: tuple[int, int, float]) -> None:
     with contextlib.suppress(BlockingIOError):
-        os.write(writer, _PROGRESS.pack(plan, step))
+        os.write(writer, _PROGRESS.pack(*place))
 
 
 def _supervise(pid: int, reader: int, seconds: float) -> dict[str, Any]:
-    """Wait for the child, at most `seconds` for each plan; how it ended, and in which plan and step."""
-    at, late = (0, 0), False
+    """Wait for the child, at most `seconds` for each plan; how it ended, and in which plan and step.
+
+    Between two batches of a shared child no time is counted: the grader has a clock of its own.
+    """
+    at, late = (0, 0, seconds), False
     deadline = time.monotonic() + seconds
     poll = select.poll()
     poll.register(reader, select.POLLIN)
@@ -194,9 +212,10 @@ def _supervise(pid: int, reader: int, seconds: float) -> dict[str, Any]:
         elif poll.poll(max(0.0, min(left, _TICK)) * 1000):
             news = os.read(reader, 512 * _PROGRESS.size)
             is_open = bool(news)
-            if news:
-                then, at = at, _PROGRESS.unpack(news[-_PROGRESS.size :])
-                deadline = deadline if at[0] == then[0] else time.monotonic() + seconds
+            for now in _PROGRESS.iter_unpack(news[: len(news) // _PROGRESS.size * _PROGRESS.size]):
+                if now[0] != at[0]:
+                    deadline = math.inf if now[0] == IDLE else time.monotonic() + now[2]
+                at = now
     _kill_group(pid)
     return {**_end(pid, late), "plan": at[0], "step": at[1]}
 
@@ -262,20 +281,21 @@ def _quiet() -> Iterator[None]:
 class _Calling:
     """One batch of plans: a reply frame each, in order."""
 
-    def __init__(self, agent: Agent, request: dict[str, Any], caps: Caps) -> None:
-        self.agent, self.request, self.caps = agent, request, caps
+    def __init__(self, agent: Agent, request: dict[str, Any]) -> None:
+        self.agent, self.request, self.caps = agent, request, reply_caps(request["reply_bytes"])
 
     def __call__(self, progress: Progress) -> None:
-        for index, (nonce, plan) in enumerate(self.request["calls"]):
+        seconds = self.request["seconds"]
+        for index, (nonce, plan) in enumerate(zip(self.request["nonces"], self.request["plans"], strict=True)):
             at = [0]
 
             def on_step(step: int, index: int = index, at: list[int] = at) -> None:
                 at[0] = step
-                progress(index, step)
+                progress(index, step, seconds)
 
             reply = self.reply(plan, nonce, on_step, at)
             self.send({"t": "reply", "call": nonce, **reply}, nonce, at)
-            progress(index + 1, 0)
+            progress(index + 1, 0, seconds)
 
     def reply(self, plan: Any, nonce: str, on_step: Callable[[int], None], at: list[int]) -> dict[str, Any]:
         serve = _Remotes(self.agent.sock, nonce, self.caps)
@@ -309,6 +329,22 @@ class _Calling:
             "line": line,
             "cell": cell,
         }
+
+
+class _Staying:
+    """A batch, then one after the other that the grader sends, until it says that this is enough."""
+
+    def __init__(self, agent: Agent, request: dict[str, Any]) -> None:
+        self.agent, self.request = agent, request
+
+    def __call__(self, progress: Progress) -> None:
+        request = self.request
+        while request["op"] == "call":
+            progress(0, 0, request["seconds"])
+            _Calling(self.agent, request)(progress)
+            progress(IDLE, 0, math.inf)
+            wire.send(self.agent.sock, {"t": "idle", "batch": request["batch"]})
+            request = receive(self.agent.sock)
 
 
 def _text_of(make: Callable[[], Any], limit: int) -> str:
@@ -368,8 +404,8 @@ class _Remotes(dict[str, Callable[..., Any]]):
 class _Describing:
     """What names are: kind, signature, cell. Runs in a child, since `inspect` may run the student's code."""
 
-    def __init__(self, agent: Agent, request: dict[str, Any], caps: Caps) -> None:
-        self.agent, self.request, self.caps = agent, request, caps
+    def __init__(self, agent: Agent, request: dict[str, Any]) -> None:
+        self.agent, self.request, self.caps = agent, request, reply_caps(request["reply_bytes"])
 
     def __call__(self, _progress: Progress) -> None:
         names = self.request["names"] or self.defined()

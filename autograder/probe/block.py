@@ -31,10 +31,17 @@ def dump(tensors: Sequence[torch.Tensor]) -> bytes:
     """
     if not tensors:
         return b""
-    from safetensors.torch import save
+    from safetensors import TensorSpec, serialize
 
-    # a clone each: safetensors refuses tensors that share memory
-    return save({str(i): t.detach().clone(memory_format=_contiguous()) for i, t in enumerate(tensors)})
+    # By hand, for `safetensors.torch.save` takes a dozen times longer for small tensors. `dense` keeps the memory.
+    dense = [tensor.detach().contiguous() for tensor in tensors]
+    specs = {
+        str(i): TensorSpec(
+            dtype=str(t.dtype).removeprefix("torch."), shape=list(t.shape), data_ptr=t.data_ptr(), data_len=t.nbytes
+        )
+        for i, t in enumerate(dense)
+    }
+    return bytes(serialize(specs))
 
 
 def load(block: bytes, caps: Caps) -> list[torch.Tensor]:
@@ -44,19 +51,20 @@ def load(block: bytes, caps: Caps) -> list[torch.Tensor]:
     header, data_start = _header(block, caps)
     _check_layout(header, len(block) - data_start, caps)
     _check_bools(header, block, data_start)
-    from safetensors.torch import load as load_safetensors
+    from safetensors import deserialize
 
     try:
-        tensors = load_safetensors(block)
-        return [tensors[str(i)] for i in range(len(header))]
+        found = dict(deserialize(block))  # type: ignore[no-untyped-call]
+        return [_tensor(**found[str(i)]) for i in range(len(header))]
     except Exception as error:  # a parser of hostile bytes: whatever it raises means the same
         raise ProtocolError(f"the tensor block can't be read: {type(error).__name__}") from error
 
 
-def _contiguous() -> Any:
+def _tensor(dtype: str, shape: list[int], data: bytearray) -> torch.Tensor:
     import torch
 
-    return torch.contiguous_format
+    kind = getattr(torch, DTYPES[dtype][0])
+    return torch.frombuffer(data, dtype=kind).reshape(shape) if data else torch.empty(shape, dtype=kind)
 
 
 def _header(block: bytes, caps: Caps) -> tuple[dict[str, Any], int]:

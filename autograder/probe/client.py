@@ -8,6 +8,7 @@ replaces the kernel.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import inspect
 import os
@@ -16,8 +17,8 @@ import secrets
 import select
 import socket
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -26,7 +27,7 @@ from autograder.model import Definition, Limits, Reason, Reply, ReplyKind, Value
 from autograder.plan import Plan
 from autograder.probe import wire
 from autograder.probe.evaluate import check, names
-from autograder.probe.rules import REQUEST, Unsendable, reply_caps
+from autograder.probe.rules import IDLE, REQUEST, Unsendable, reply_caps
 from autograder.probe.words import clean, exception_name, identifier, type_name
 
 __all__ = ["MAX_SERVED", "ProbeClient", "ServedRefusal"]
@@ -37,7 +38,9 @@ _TICK = 0.1
 _MARGIN = 0.5  # seconds after the agent's own limit
 _FAREWELL = 0.3  # seconds to wait for the status of a kernel whose socket was closed
 _DESCRIBE_SECONDS = 5.0
+_PART_SECONDS = 5.0
 _LINES = 100_000
+_SEEN = 1000
 _CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _KINDS = ("function", "class", "value", "missing")
 _OVER = {
@@ -106,6 +109,7 @@ class ProbeClient:
         self._buffer = bytearray()
         self._busy = False
         self._ended: _Stopped | None = None
+        self._staying: str | None = None  # the batch that the shared child was forked for
 
     @property
     def broken(self) -> bool:
@@ -119,6 +123,7 @@ class ProbeClient:
         seconds: float,
         served: Serve | None = None,
         forked: bool = True,
+        shared: bool = False,
         convert: bool = False,
     ) -> list[Reply]:
         """One reply a plan, as `Session.call` documents; the one that ended a batch has a step, later ones None.
@@ -136,8 +141,9 @@ class ProbeClient:
         request = {
             "op": "call",
             "forked": forked,
+            "shared": shared and forked,
             "convert": convert,
-            "calls": list(zip(batch.nonces, plans, strict=True)),
+            "nonces": batch.nonces,
         }
         try:
             self._exchange(batch, request, self._on_call_frame)
@@ -162,24 +168,41 @@ class ProbeClient:
             return {}
         return found
 
+    def part(self) -> None:
+        """End the shared child, if there is one."""
+        if self._staying is not None and not self.broken:
+            batch = _Batch([], _PART_SECONDS, {})
+            batch.started = time.monotonic()
+            with contextlib.suppress(_Stopped), self._guarded():
+                self._settle(batch, stays=False)
+
     # ── one request and what comes back ───────────────────────────────────────────────────────────────────────
     def _exchange(
         self, batch: _Batch, request: dict[str, Any], on_frame: Callable[[_Batch, dict[str, Any]], bool]
     ) -> None:
         """Send, then read until the batch's end. Raises _Stopped (and is broken then), or a fault of our own."""
+        shared = bool(request.get("shared"))
+        with self._guarded():
+            batch.started = time.monotonic()
+            self._settle(batch, stays=shared)
+            if shared and self._staying is None:
+                self._staying = batch.id
+            more = {"batch": batch.id, "seconds": batch.seconds, "reply_bytes": self._caps.frame_bytes}
+            self._send({**request, **more}, batch, _FRAMES.of(batch.plans) if batch.plans else b"")
+            batch.next_plan()
+            while not on_frame(batch, self._receive(batch)):
+                pass
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        """One exchange at a time; whatever ends it in the middle ends this client."""
         if self._busy:
             raise GraderFault("a served callable asked the same kernel again, which waits for its answer")
         if self._ended is not None:
             raise self._ended
         self._busy = True
         try:
-            batch.started = time.monotonic()
-            self._send(
-                {**request, "batch": batch.id, "seconds": batch.seconds, "reply_bytes": self._caps.frame_bytes}, batch
-            )
-            batch.next_plan()
-            while not on_frame(batch, self._receive(batch)):
-                pass
+            yield
         except ProtocolError as error:
             self._ended = _Stopped(ReplyKind.PROTOCOL, str(error))
             raise self._ended from error
@@ -192,11 +215,25 @@ class ProbeClient:
         finally:
             self._busy = False
 
+    def _settle(self, batch: _Batch, *, stays: bool) -> None:
+        """Before a request: take note that the shared child has died meanwhile; end it when others are to be asked."""
+        if self._staying is None:
+            return
+        died = self._has_input()
+        if not died and not stays:
+            self._send({"op": "part"}, batch)
+        if died or not stays:
+            self._gone_is(self._staying, self._receive(batch))
+
     def _on_call_frame(self, batch: _Batch, frame: dict[str, Any]) -> bool:
         kind = frame["t"]
-        if kind == "end":
-            self._on_end(batch, frame)
+        if kind == "idle":
+            _expect(frame, {"t": str, "batch": str})
+            if frame["batch"] != batch.id or self._staying is None or len(batch.replies) != len(batch.plans):
+                raise ProtocolError("a batch was called done that is not")
             return True
+        if kind == "end":
+            return self._on_end(batch, frame)
         if len(batch.replies) == len(batch.plans) or frame.get("call") != batch.nonces[len(batch.replies)]:
             raise ProtocolError("a frame carries another call id than the one that is due")
         if kind == "serve":
@@ -218,12 +255,21 @@ class ProbeClient:
         batch.replies.append(reply)
         batch.next_plan()
 
-    def _on_end(self, batch: _Batch, frame: dict[str, Any]) -> None:
-        _expect(frame, {"t": str, "batch": str, "how": str, "code": int, "plan": int, "step": int})
-        if frame["batch"] != batch.id:
-            raise ProtocolError("the end of another batch")
+    def _gone_is(self, child: str | None, frame: dict[str, Any]) -> None:
+        """Take note that a child has ended: the one that was forked for this batch."""
+        _expect(frame, _END)
+        if frame["batch"] != child:
+            raise ProtocolError("the end of another child")
+        self._staying = None
+
+    def _on_end(self, batch: _Batch, frame: dict[str, Any]) -> bool:
+        """A child has ended; whether that is the end of the batch, too."""
+        self._gone_is(self._staying or batch.id, frame)
         if len(batch.replies) == len(batch.plans):
-            return
+            return True
+        if frame["plan"] == IDLE and frame["batch"] != batch.id and not batch.replies:
+            self._staying = batch.id  # it died before it read this request, which gets a child of its own
+            return False
         step = frame["step"] if 0 <= frame["step"] < len(batch.plans[len(batch.replies)].steps) else 0
         if frame["how"] == "time":
             stopped = _Stopped(ReplyKind.TIME, "the call took longer than its limit")
@@ -235,6 +281,7 @@ class ProbeClient:
         else:
             stopped = _Stopped(ReplyKind.DIED, "the call ended the process")
         self._finish(batch, stopped, step=step)
+        return True
 
     def _finish(self, batch: _Batch, stopped: _Stopped, *, step: int) -> None:
         """The reply of the plan that ended the batch, and the same kind, untried, for all after it."""
@@ -260,16 +307,18 @@ class ProbeClient:
         self._send(answer, batch)
 
     # ── bytes ─────────────────────────────────────────────────────────────────────────────────────────────────
-    def _send(self, message: dict[str, Any], batch: _Batch) -> None:
-        try:
-            frame = memoryview(wire.encode(_sendable(message), REQUEST, plans=True))
-        except Unsendable as refused:
-            raise GraderFault(f"the grader can't send this value to a kernel: {refused}") from refused
+    def _send(self, message: dict[str, Any], batch: _Batch, more: bytes = b"") -> None:
+        """Write a message and what follows it, as frames."""
+        frame = _frame(message)
         if self._buffer or self._has_input():
             raise ProtocolError("bytes came that nobody had asked for")
-        while frame:
+        for part in (frame, more):
+            self._write(memoryview(part), batch)
+
+    def _write(self, data: memoryview, batch: _Batch) -> None:
+        while data:
             try:
-                frame = frame[self._sock.send(frame) :]
+                data = data[self._sock.send(data) :]
             except BlockingIOError:
                 self._wait(select.POLLOUT, batch.deadline)
             except OSError:
@@ -355,6 +404,48 @@ class ProbeClient:
         raise _Stopped(ReplyKind.DIED, "the kernel died", signal)
 
 
+def _frame(message: Any) -> bytes:
+    try:
+        return wire.encode(_sendable(message), REQUEST, plans=True)
+    except Unsendable as refused:
+        raise GraderFault(f"the grader can't send this value to a kernel: {refused}") from refused
+
+
+class _Frames:
+    """The frames of batches that are sent to every student, up to so many bytes together.
+
+    A batch counts as the same when its plans are the same objects, which are kept for that. It is kept when it comes
+    for the second time: most batches of one student's own are never seen again.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most, self._bytes = most, 0
+        self._kept: OrderedDict[tuple[int, ...], tuple[tuple[Plan, ...], bytes]] = OrderedDict()
+        self._seen: OrderedDict[tuple[int, ...], None] = OrderedDict()
+
+    def of(self, plans: Sequence[Plan]) -> bytes:
+        key = tuple(map(id, plans))
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key][1]
+        frame = _frame(tuple(plans))
+        if key in self._seen and len(frame) <= self._most:
+            self._kept[key] = (tuple(plans), frame)
+            self._bytes += len(frame)
+        self._seen[key] = None
+        self._forget()
+        return frame
+
+    def _forget(self) -> None:
+        while len(self._seen) > _SEEN:
+            self._seen.popitem(last=False)
+        while self._bytes > self._most:
+            self._bytes -= len(self._kept.popitem(last=False)[1][1])
+
+
+_FRAMES = _Frames(64 * 2**20)
+
+
 def _sendable(message: Any) -> Any:
     """The grader's own values: tensor subclasses and mappings of checks and references become what the wire knows."""
     import torch
@@ -398,6 +489,7 @@ def _expect(frame: dict[str, Any], fields: Mapping[str, type | tuple[type, ...]]
 
 
 _NONE = type(None)
+_END: dict[str, type | tuple[type, ...]] = {"t": str, "batch": str, "how": str, "code": int, "plan": int, "step": int}
 _COMMON: dict[str, type | tuple[type, ...]] = {"t": str, "call": str, "kind": str}
 _NAMED = _COMMON | {"name": str, "step": int}
 _RAISED = _NAMED | {"message": str, "function": (str, _NONE), "line": (int, _NONE), "cell": (str, _NONE)}

@@ -40,6 +40,8 @@ class Caps:
 
 #: What the student's side may send.
 REPLY = Caps()
+#: The place "between two batches" that a child reports which stays after its batch.
+IDLE = 2**32 - 1
 #: What the grader sends: whole batches of plans, weights among them.
 REQUEST = Caps(frame_bytes=512 * 2**20, json_bytes=16 * 2**20, depth=48, nodes=1_000_000, tensors=100_000)
 

@@ -303,7 +303,9 @@ def _walk(value: object, where: str, depth: int) -> Iterator[str]:
 def _string_problems(value: str, where: str) -> Iterator[str]:
     if "\0" in value:
         yield f"{where}: holds U+0000"
-    if any("\ud800" <= c <= "\udfff" for c in value):
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
         yield f"{where}: holds a lone surrogate"
 
 

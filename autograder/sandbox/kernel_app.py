@@ -132,6 +132,15 @@ class SandboxedKernelApp(IPKernelApp):
     def log_connection_info(self) -> None:
         self._ports = {name: self.connection[f"{name}_port"] for name in ("shell", "iopub", "stdin", "hb", "control")}
 
+    def init_control(self, context: Any) -> None:
+        """Without subshells: a thread between the socket and the cells, and a hop through it for every message."""
+        super().init_control(context)  # type: ignore[no-untyped-call]
+        self.shell_channel_thread.io_loop.close()
+        self.shell_channel_thread = None
+
+    def init_heartbeat(self) -> None:
+        """None: the zygote knows when a kernel dies."""
+
     def init_iopub(self, context: Any) -> None:
         self.iopub_socket = context.socket(zmq.XPUB)
         self.iopub_socket.linger = 1000

@@ -32,7 +32,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from autograder.errors import GraderFault
 from autograder.model import Isolation
 from autograder.sandbox import killing, processes
-from autograder.sandbox.libc import LINUX, close_all_but, set_child_subreaper, set_parent_death_signal
+from autograder.sandbox.libc import (
+    LINUX,
+    close_all_but,
+    keep_freed_memory,
+    set_child_subreaper,
+    set_parent_death_signal,
+)
 from autograder.sandbox.lockdown import Confinement, confine, isolation_of
 
 if TYPE_CHECKING:
@@ -52,6 +58,7 @@ def preload(modules: Sequence[str] = ()) -> None:
     The caller has set OMP_NUM_THREADS=1.
     """
     if not _STATE.get("loaded"):
+        keep_freed_memory()
         import torch  # noqa: F401
 
         gc.freeze()  # torch's objects are never looked at again: a third of the later import time

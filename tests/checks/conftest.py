@@ -50,6 +50,7 @@ class Scripted:
     namespace: Mapping[str, Any]
     script: Callable[[Plan, bool], Reply | None] = lambda plan, forked: None
     restarts: int = 0
+    parted: int = 0
     seconds_left: float = 100.0
     journeys: list[tuple[tuple[str, ...], bool]] = field(default_factory=list)
 
@@ -60,6 +61,7 @@ class Scripted:
         seconds: float,
         served: Mapping[str, Callable[..., Value]] | None = None,
         forked: bool = True,
+        shared: bool = False,
     ) -> list[Reply]:
         self.journeys.append((tuple(plan.function for plan in plans), forked))
         local, replies = LocalSession(self.namespace), []
@@ -69,6 +71,9 @@ class Scripted:
             if scripted is not None and scripted.kind not in (ReplyKind.VALUE, ReplyKind.RAISED):
                 return replies + [Reply(scripted.kind)] * (len(plans) - len(replies))
         return replies
+
+    def part(self) -> None:
+        self.parted += 1
 
     def restart(self) -> None:
         self.restarts += 1

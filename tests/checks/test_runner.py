@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import nbformat
@@ -157,6 +158,47 @@ def test_a_call_that_the_deadline_cut_short_is_not_held_against_the_student(two:
     """The time-out came earlier than the call's own limit."""
     session = Scripted(two.namespace(), lambda plan, forked: Reply(ReplyKind.TIME, step=0), seconds_left=0.5)
     assert {o.verdict for o in two.outcomes(session).values()} == {Verdict.BLOCKED}
+
+
+# ── questions share a child ───────────────────────────────────────────────────────────────────────────────────
+@dataclass
+class Shared(Scripted):
+    """Like a kernel whose calls of question 1 leave something behind, which breaks or mends `shift` afterwards."""
+
+    broken: dict[str, Any] = field(default_factory=dict)
+    spoilt: bool = False
+
+    def call(self, plans: Any, *, shared: bool = False, **options: Any) -> list[Reply]:
+        own, self.namespace = self.namespace, self.broken if shared and self.spoilt else self.namespace
+        try:
+            return super().call(plans, shared=shared, **options)
+        finally:
+            self.namespace = own
+            self.spoilt = shared
+
+    def part(self) -> None:
+        super().part()
+        self.spoilt = False
+
+
+def test_what_another_question_left_behind_costs_nothing(two: Any) -> None:
+    """A question that isn't right in the shared child is asked for again in a child of its own, and that counts."""
+    session = Shared(two.namespace(), broken=two.namespace(shift=lambda *args: torch.zeros(1)))
+    assert {outcome.verdict for outcome in two.outcomes(session).values()} == {Verdict.PASSED}
+    assert session.parted == 1
+
+
+def test_a_wrong_answer_is_asked_for_again_once(two: Any) -> None:
+    """The verdict is that of the question's own child; a question that is the first there isn't asked twice."""
+    session = Shared(two.namespace(shift=lambda *args: torch.zeros(1)), broken=two.namespace(shift=lambda *args: 1))
+    outcomes = two.outcomes(session)
+    assert outcomes["2.1"].reason is not Reason.TYPE
+    assert outcomes["2.1"].verdict is Verdict.FAILED
+    assert session.parted == 1
+    first = Shared(two.namespace(double=lambda *args: torch.zeros(1)))
+    two.outcomes(first)
+    calls = [functions for functions, _ in first.journeys if set(functions) == {"double"}]
+    assert len(calls) == 1
 
 
 # ── what blocks ───────────────────────────────────────────────────────────────────────────────────────────────

@@ -260,6 +260,89 @@ def test_a_batch_leaves_nothing_behind(client: Client) -> None:
     assert probe.call([call("count")], seconds=5)[0].value == 2
 
 
+# ── the child that stays ──────────────────────────────────────────────────────────────────────────────────────
+STAYING = """
+import os, signal, threading, time
+n = 0
+def who(): return os.getpid()
+def count():
+    global n
+    n += 1
+    return n
+def hang():
+    while True: pass
+def crash(): os.kill(os.getpid(), signal.SIGSEGV)
+def later():
+    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    return os.getpid()
+"""
+
+
+def test_shared_calls_are_answered_by_one_child(client: Client) -> None:
+    """Until `part`, or until anything else is asked; what it had changed is gone then."""
+    probe = client(STAYING)
+    first, one = (reply.value for reply in probe.call([call("who"), call("count")], seconds=5, shared=True))
+    again, two = (reply.value for reply in probe.call([call("who"), call("count")], seconds=5, shared=True))
+    assert (again, one, two) == (first, 1, 2)
+    probe.part()
+    other, one = (reply.value for reply in probe.call([call("who"), call("count")], seconds=5, shared=True))
+    assert other != first
+    assert one == 1
+    assert [reply.value for reply in probe.call([call("count")], seconds=5)] == [1]
+    assert probe.call([call("who")], seconds=5, shared=True)[0].value != other
+    assert probe.describe(["count"])["count"].kind == "function"
+    assert probe.call([call("count")], seconds=5, forked=False)[0].value == 1
+    assert not probe.broken
+
+
+@pytest.mark.parametrize(("name", "kind"), [("hang", ReplyKind.TIME), ("crash", ReplyKind.DIED)])
+def test_a_shared_child_that_breaks_later_costs_the_rest_of_that_batch(
+    client: Client, name: str, kind: ReplyKind
+) -> None:
+    """The answers before stay, the call is named, and the next batch gets a child of its own."""
+    probe = client(STAYING)
+    assert probe.call([call("count")] * 3, seconds=5, shared=True)[2].value == 3
+    replies = probe.call([call("count"), call(name), call("count")], seconds=0.5, shared=True)
+    assert [(reply.kind, reply.step) for reply in replies] == [(ReplyKind.VALUE, None), (kind, 0), (kind, None)]
+    assert probe.call([call("count")], seconds=5, shared=True)[0].value == 1
+    assert not probe.broken
+
+
+def test_a_shared_child_that_dies_between_two_batches_is_replaced(client: Client) -> None:
+    """Nothing is held against the calls of the next batch."""
+    probe = client(STAYING)
+    pid = probe.call([call("later")], seconds=5, shared=True)[0].value
+    time.sleep(0.4)
+    assert probe.call([call("who")], seconds=5, shared=True)[0].value != pid
+    probe.call([call("later")], seconds=5, shared=True)
+    time.sleep(0.4)
+    assert probe.call([call("count")], seconds=5)[0].value == 1
+    probe.call([call("later")], seconds=5, shared=True)
+    time.sleep(0.4)
+    probe.part()
+    assert not probe.broken
+
+
+def test_time_between_two_batches_is_not_counted(client: Client) -> None:
+    """The limit is a call's; the grader may think as long as it likes."""
+    probe = client(STAYING)
+    pid = probe.call([call("who")], seconds=0.3, shared=True)[0].value
+    time.sleep(0.8)
+    assert probe.call([call("who")], seconds=0.3, shared=True)[0].value == pid
+
+
+def test_plans_that_come_again_are_sent_as_they_were(client: Client) -> None:
+    """The kept bytes of a batch are those of its plans: other objects are encoded anew, changed ones too."""
+    probe = client("def f(x): return x")
+    plans = [call("f", torch.arange(3.0)), call("f", "é")]
+    for _ in range(4):
+        numbers, text = probe.call(plans, seconds=5)
+        assert identical(numbers.value, torch.arange(3.0))
+        assert text.value == "é"
+    for number in range(4):
+        assert probe.call([call("f", number)], seconds=5)[0].value == number
+
+
 CHANGES = """
 def add(x, y): return x + y
 def edit(x, y):

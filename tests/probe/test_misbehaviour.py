@@ -15,8 +15,9 @@ import torch
 from autograder.model import Limits, Reason, ReplyKind
 from autograder.plan import Call, Plan, Served, call
 from autograder.probe import wire
+from autograder.probe.agent import receive as asked
 from autograder.probe.client import ProbeClient
-from autograder.probe.rules import REQUEST
+from autograder.probe.rules import IDLE
 
 from .conftest import Kernel
 from .values import identical
@@ -363,8 +364,8 @@ def test_a_served_callable_takes_plain_values_only(client: Client) -> None:
 # ── a student who writes the bytes ────────────────────────────────────────────────────────────────────────────
 def answer(sock: Any, change: Callable[[dict[str, Any], list[str]], list[dict[str, Any]]]) -> None:
     """Read a request; send the frames that `change` makes of a right reply to each call, and of the end."""
-    request = wire.receive(sock, REQUEST, plans=True)
-    nonces = [nonce for nonce, _ in request["calls"]]
+    request = asked(sock)
+    nonces = request["nonces"]
     replies = [{"t": "reply", "call": n, "kind": "value", "value": 1, "changed": False} for n in nonces]
     end = {"t": "end", "batch": request["batch"], "how": "exit", "code": 0, "plan": 0, "step": 0}
     for frame in change({"replies": replies, "end": end}, nonces):
@@ -417,6 +418,35 @@ def test_a_right_reply_of_the_forger_is_accepted(hostile: Hostile) -> None:
     assert not probe.broken
 
 
+SHARED_FORGERIES: dict[str, Callable[[dict[str, Any], list[str]], list[dict[str, Any]]]] = {
+    "done before all replies": lambda r, _: [r["replies"][0], {"t": "idle", "batch": r["end"]["batch"]}],
+    "another batch is done": lambda r, _: [*r["replies"], {"t": "idle", "batch": "0" * 32}],
+    "done with a field too many": lambda r, _: [*r["replies"], {"t": "idle", "batch": r["end"]["batch"], "score": 1}],
+    "an early death that was idle": lambda r, _: [{**r["end"], "plan": IDLE, "how": "signal"}],
+}
+
+
+@pytest.mark.parametrize("name", SHARED_FORGERIES)
+def test_a_shared_child_can_not_call_a_batch_done_that_is_not(hostile: Hostile, name: str) -> None:
+    """No reply is made up for a batch that was said to be done: it ends, and nothing of it counts as a value."""
+    probe = hostile(lambda sock: answer(sock, SHARED_FORGERIES[name])).client()
+    replies = probe.call([call("f"), call("g")], seconds=0.5, shared=True)
+    assert len(replies) == 2
+    if name.startswith("an early"):
+        assert {reply.kind for reply in replies} == {ReplyKind.DIED}
+    else:
+        assert probe.broken
+
+
+def test_a_forked_call_is_not_done_by_idling(hostile: Hostile) -> None:
+    """Only a shared child goes idle."""
+    probe = hostile(
+        lambda sock: answer(sock, lambda r, _: [*r["replies"], {"t": "idle", "batch": r["end"]["batch"]}])
+    ).client()
+    probe.call([call("f")], seconds=2)
+    assert probe.broken
+
+
 def test_words_that_could_carry_hidden_values_are_dropped(hostile: Hostile) -> None:
     """Names of exceptions, functions and cells, and lines, are shown only in the form that honest ones have."""
     reply = {"kind": "raised", "name": "tensor([0.1])", "message": "a\x1b[31m\u202e", "step": 0}
@@ -449,7 +479,7 @@ def test_garbage_is_a_protocol_error(hostile: Hostile, data: bytes) -> None:
     """Garbage after the question is PROTOCOL at once, without waiting for the limit."""
 
     def garbage(sock: Any) -> None:
-        wire.receive(sock, REQUEST, plans=True)
+        asked(sock)
         sock.sendall(data)
 
     began = time.monotonic()
@@ -461,7 +491,7 @@ def test_a_frame_that_trickles_ends_at_the_limit(hostile: Hostile) -> None:
     """One byte every few milliseconds doesn't move the deadline, and the claimed 6 MB are never set aside."""
 
     def trickle(sock: Any) -> None:
-        wire.receive(sock, REQUEST, plans=True)
+        asked(sock)
         sock.sendall(b"SMK1" + (100).to_bytes(4, "big") + (6 * 2**20).to_bytes(8, "big"))
         while True:
             sock.send(b"x")
@@ -476,9 +506,9 @@ def test_endless_served_calls_end_at_the_limit(hostile: Hostile) -> None:
     """Asking a served callable in a loop doesn't move the deadline either."""
 
     def ask(sock: Any) -> None:
-        request = wire.receive(sock, REQUEST, plans=True)
+        request = asked(sock)
         while True:
-            wire.send(sock, {"t": "serve", "call": request["calls"][0][0], "name": "g", "args": (), "kwargs": {}})
+            wire.send(sock, {"t": "serve", "call": request["nonces"][0], "name": "g", "args": (), "kwargs": {}})
             wire.receive(sock)
 
     began = time.monotonic()
