@@ -67,6 +67,7 @@ class _Question(_Table):
     points: Points
     functions: tuple[Identifier, ...] = ()
     needs: tuple[QuestionId, ...] = ()
+    avoid: tuple[Identifier, ...] = ()
 
 
 class _Limits(_Table):
@@ -197,7 +198,7 @@ def load_assignment(course: Path, name: str) -> Assignment:
         title=read.title,
         version=read.version,
         total=read.total,
-        questions=tuple(QuestionSpec(q.id, q.title, q.points, q.functions, q.needs) for q in read.questions),
+        questions=tuple(QuestionSpec(q.id, q.title, q.points, q.functions, q.needs, q.avoid) for q in read.questions),
         folder=folder,
         reference=course / "reference" / name,
         notebook=notebook,

@@ -5,16 +5,18 @@ An exception's class and text, which a student's code may choose, select a sente
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Sequence
+from importlib.metadata import version
 
 from autograder.model import CellRecord, CellStatus, Note
 
 __all__ = ["hint", "hints_about"]
 
 _PATH = (
-    "This is a path of your own computer or of Colab. Put the file next to the notebook, open it by its name alone, \
-and hand in both."
+    "This is a path of your own computer, of Colab or of Kaggle. Put the file next to the notebook, open it by its "
+    "name alone, and hand in both."
 )
 _FILE = "Put every file that the notebook opens next to the notebook, and hand in both."
 _CUDA = "The grader has no GPU. Use the device of the input, or `torch.device('cuda' if torch.cuda.is_available() else \
@@ -23,6 +25,10 @@ _NETWORK = "There is no network while grading. Nothing can be downloaded; hand i
 _LOOP = "A notebook has a running event loop already. Write `await main()` instead of `asyncio.run(main())`."
 _INPUT = "Nobody can type while grading. Give the value in the code instead."
 _MODULE = "The grader has the packages of the hand-out only, and nothing can be installed while grading."
+_VERSION = (
+    "The grader's version of a library does not have this name: it was removed, or it is newer. The grader runs "
+    + (f"Python {platform.python_version()}, torch {version('torch')} and numpy {version('numpy')}.")
+)
 
 #: (exception's class, its text, the sentence); the first that fits counts.
 _HINTS = tuple(
@@ -39,6 +45,9 @@ _HINTS = tuple(
         ("PermissionError|OSError", r"^\[Errno 13\] Permission denied$|Name or service not known|name resolution|"
          r"Network is unreachable", _NETWORK),
         (".*", r"nltk\.download\(|huggingface\.co|offline mode|couldn't connect", _NETWORK),
+        ("AttributeError|ImportError|ModuleNotFoundError", r"^module '(torch|numpy)[\w.]*' has no attribute|"
+         r"was removed in the NumPy|^cannot import name .* from '(torch|numpy)|^No module named '(torch|numpy)\.",
+         _VERSION),
         ("ModuleNotFoundError", "", _MODULE),
     )
 )  # fmt: skip

@@ -145,6 +145,7 @@ class QuestionSpec:
     points: Fraction
     functions: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()  # ids of questions that this one builds on
+    avoid: tuple[str, ...] = ()  # library functions that the answer should do without: staff are told where it may not
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,12 +329,17 @@ class Session(Protocol):
         seconds: float,
         served: Mapping[str, Callable[..., Value]] | None = None,
         forked: bool = True,
+        shared: bool = False,
     ) -> list[Reply]:
         """Run the plans in order in one forked child (or, unforked, in the kernel itself); one reply a plan.
 
-        seconds: limit of each plan. Plans after one that killed or hung the child get the same kind of reply
-        with `step=None`: they were not tried. Never raises for anything that the student does.
+        seconds: limit of each plan · shared: in the child that the last shared call left, if it is still there, and
+        leave it for the next one. Any other call ends that child. Plans after one that killed or hung the child get
+        the same kind of reply with `step=None`: they were not tried. Never raises for anything that the student does.
         """
+
+    def part(self) -> None:
+        """End the shared child: the next shared call gets a new one."""
 
     def restart(self) -> None:
         """Replace the kernel by a fresh one that replayed the notebook without its broken cells."""
