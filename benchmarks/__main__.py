@@ -24,45 +24,18 @@ from rich.table import Table
 from autograder.assignment import load_assignment
 from autograder.release import filled
 from autograder.service import Grader, Request
-from benchmarks.timing import Sample, command, ratios, rounds
+from benchmarks.timing import Sample, as_script, command, ratios, rounds, tree_cpu
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def _tree_cpu(pid: int) -> float:
-    """CPU seconds of a process, its living descendants, and all that they waited for."""
-    ticks = os.sysconf("SC_CLK_TCK")
-    total, waiting = 0.0, [pid]
-    while waiting:
-        current = waiting.pop()
-        try:
-            fields = Path(f"/proc/{current}/stat").read_text().rsplit(")", 1)[1].split()
-            waiting += map(int, Path(f"/proc/{current}/task/{current}/children").read_text().split())
-        except OSError:
-            continue
-        total += sum(map(int, fields[11:15])) / ticks
-    return total
-
-
 def _warm(grader: Grader, request: Request, count: int) -> Sample:
     """The mean cost of `count` further submissions in a grader process that already runs."""
-    cpu, started = _tree_cpu(grader.pid), time.monotonic()
+    cpu, started = tree_cpu(grader.pid), time.monotonic()
     for _ in range(count):
         report = grader.grade(request)
         assert report.earned == report.total, "a right notebook must get all points"
-    return Sample(time.monotonic() - started, _tree_cpu(grader.pid) - cpu).each(count)
-
-
-def _script(notebook: Path, target: Path) -> None:
-    cells = nbformat.read(notebook, as_version=4).cells
-    guarded = [
-        "try:\n"
-        + "\n".join(f"    {line}" for line in cell.source.splitlines())
-        + "\n    pass\nexcept Exception as e: print(e)"
-        for cell in cells
-        if cell.cell_type == "code" and cell.source.strip()
-    ]
-    target.write_text("\n".join(guarded) + "\n", encoding="utf-8")
+    return Sample(time.monotonic() - started, tree_cpu(grader.pid) - cpu).each(count)
 
 
 def main() -> int:
@@ -78,7 +51,7 @@ def main() -> int:
         Path(folder).chmod(0o755)
         notebook, script = Path(folder) / "right.ipynb", Path(folder) / "floor.py"
         nbformat.write(filled(load_assignment(ROOT, options.assignment)), notebook)
-        _script(notebook, script)
+        as_script(notebook, script)
         request = Request(str(notebook), str(ROOT), options.assignment, out=folder)
         cold = [softmark, "grade", str(notebook), "-a", options.assignment, "--course", str(ROOT), "--out", folder]
         rows = {

@@ -2,9 +2,9 @@
 
     python -m benchmarks.classes [--count 200] [--sizes 10,100,1000]
 
-Rates are wall time and mean something on a quiet machine only; processor seconds a submission, the ratio to the floor
-(`import torch` and the notebook's cells as a script) and the driver's memory move little. Exits with 1 when the
-driver's memory or the cost a submission grows with the class.
+Rates are wall time and mean something on a quiet machine only. Processor seconds of a further submission (workers,
+graders and kernels, once the workers are warm), their ratio to the floor (the right notebook's cells as one script,
+`import torch` included) and the driver's memory move little. Exits with 1 when memory or cost grows with the class.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
+import statistics
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import nbformat
 from rich.console import Console
 
 from autograder.batch.executors import open_pool
@@ -27,10 +28,14 @@ from autograder.batch.run import Job, grade_class, take_in
 from autograder.batch.source import open_source
 from autograder.batch.store import Store
 from autograder.report.class_report import class_html
+from benchmarks.timing import as_script, command, tree_cpu
 from tests.batch.made_class import COURSE, make, write_folder
+from tests.hand_ins import answered
 
 #: How much more memory the largest class may take in the driver.
 MEMORY_SLACK = 24 * 2**20
+#: How far the cost of a submission in the largest class may lie from that in the one before.
+COST_SLACK = 0.10
 
 
 def resident() -> int:
@@ -38,25 +43,24 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def processor() -> float:
-    """Seconds of this process and of everything it waited for."""
-    return sum(
-        usage.ru_utime + usage.ru_stime
-        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    )
+def floor(folder: Path) -> float:
+    """Processor seconds of the right notebook as a plain script; the median of three runs."""
+    nbformat.write(answered("mini", course=COURSE), folder / "right.ipynb")
+    as_script(folder / "right.ipynb", folder / "floor.py")
+    return statistics.median(command([sys.executable, str(folder / "floor.py")]).cpu for _ in range(3))
 
 
 def one_class(count: int, jobs: int, folder: Path) -> dict[str, float]:
-    """Grade a class; `start` is what the grader processes cost before the first submission."""
+    """Grade a class."""
     source = write_folder(folder / "class", make(count))
-    spent, memory = processor(), [0]
+    marks: list[tuple[int, float, float]] = []  # done, wall clock, processor seconds
+    memory = [0]
     with Store(folder / "out", make=True) as store:
         with open_source(source) as opened:
             take_in(opened, store)
-        marks: list[tuple[int, float]] = []
 
         def watch(progress: object) -> None:
-            marks.append((progress.done, time.monotonic()))  # type: ignore[attr-defined]
+            marks.append((progress.done, time.monotonic(), tree_cpu(os.getpid())))  # type: ignore[attr-defined]
             memory[0] = max(memory[0], resident())
 
         with open_pool("local", jobs) as pool:
@@ -66,11 +70,12 @@ def one_class(count: int, jobs: int, folder: Path) -> dict[str, float]:
         reported = time.monotonic() - started
     first = next(mark for mark in marks if mark[0] >= min(2 * jobs, count - 1))
     last = marks[-1]
+    done = max(1, last[0] - first[0])
     return {
         "submissions": count,
         "jobs": jobs,
-        "per minute, once warm": 60 * (last[0] - first[0]) / max(1e-9, last[1] - first[1]),
-        "processor s a submission": (processor() - spent) / count,
+        "a minute, once warm": 60 * done / max(1e-9, last[1] - first[1]),
+        "processor s a further submission": (last[2] - first[2]) / done,
         "driver MiB": memory[0] / 2**20,
         "report s": reported,
         "page MB": len(page) / 1e6,
@@ -84,24 +89,32 @@ def main() -> int:
     parser.add_argument("--sizes", default="10,100", help="class sizes for memory and cost; 1000 takes a while")
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",") if size]
-    rows = []
+    os.environ["OMP_NUM_THREADS"] = "1"
     console = Console(highlight=False, soft_wrap=True)
-    for count, jobs in ((options.count, 1), (options.count, 2), *((size, 2) for size in sizes)):
-        if count:
-            with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
-                Path(name).chmod(0o755)
-                rows.append(one_class(count, jobs, Path(name)))
-                console.print_json(json.dumps({key: round(value, 2) for key, value in rows[-1].items()}), indent=None)
-    failed = False
+
+    def measured(count: int, jobs: int) -> dict[str, float]:
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+            Path(name).chmod(0o755)
+            row = one_class(count, jobs, Path(name))
+            row["× floor"] = row["processor s a further submission"] / floor(Path(name))
+        console.print_json(json.dumps({key: round(value, 2) for key, value in row.items()}), indent=None)
+        return row
+
     if options.count:
-        ratio = rows[1]["per minute, once warm"] / rows[0]["per minute, once warm"]
+        one, two = (measured(options.count, jobs) for jobs in (1, 2))
+        ratio = two["a minute, once warm"] / one["a minute, once warm"]
         console.print(f"two workers: {ratio:.2f} × the rate of one")
-        rows = rows[2:]
-    if len(rows) > 1:
-        grown = rows[-1]["driver MiB"] - rows[0]["driver MiB"]
-        failed = grown * 2**20 > MEMORY_SLACK
-        console.print(f"driver memory from {sizes[0]} to {sizes[-1]} submissions: {grown:+.1f} MiB")
-    return int(failed)
+    rows = [measured(size, 2) for size in sizes]
+    return int(_grows(rows, console)) if len(rows) > 1 else 0
+
+
+def _grows(rows: list[dict[str, float]], console: Console) -> bool:
+    """Whether memory or the cost of a submission depends on the class's size."""
+    grown = rows[-1]["driver MiB"] - rows[0]["driver MiB"]
+    cost = rows[-1]["processor s a further submission"] / rows[-2]["processor s a further submission"]
+    console.print(f"driver memory from {rows[0]['submissions']} to {rows[-1]['submissions']}: {grown:+.1f} MiB")
+    console.print(f"cost a submission from {rows[-2]['submissions']} to {rows[-1]['submissions']}: {cost - 1:+.0%}")
+    return grown * 2**20 > MEMORY_SLACK or abs(cost - 1) > COST_SLACK
 
 
 if __name__ == "__main__":

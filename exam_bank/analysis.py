@@ -394,20 +394,23 @@ def _histogram(found: Analysis) -> str:
 
 
 def _scatter(found: Analysis) -> str:
-    """p across, r up; flagged parts are squares with their names."""
-    marks = []
-    for part in found.parts:
+    """p across, r up; flagged parts are squares with their names, where there is room for a name."""
+    marks: list[str] = []
+    named: list[tuple[float, float]] = []
+    for part in sorted(found.parts, key=lambda each: bool(each.flags)):
         if part.p is None or part.r is None:
             continue
-        x, y = 50 + 340 * min(max(part.p, 0), 1), 130 - 110 * min(max(part.r, -1), 1)
-        if part.flags:
-            marks.append(
-                f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="#9b1c1c"/><text x="{x + 7:.1f}" y="{y + 4:.1f}">{escape(part.name)}</text>'
-            )
-        else:
-            marks.append(
-                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#1f4e8c"><title>{escape(part.name)}</title></circle>'
-            )
+        x, y = 50 + 600 * min(max(part.p, 0), 1), 180 - 160 * min(max(part.r, -1), 1)
+        name = escape(part.name)
+        if not part.flags:
+            marks.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="#1f4e8c"><title>{name}</title></circle>')
+            continue
+        marks.append(
+            f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" fill="#9b1c1c"><title>{name}</title></rect>'
+        )
+        if all(abs(x - u) > 75 or abs(y - v) > 11 for u, v in named):
+            named.append((x, y))
+            marks.append(f'<text x="{x + 7:.1f}" y="{y + 4:.1f}">{name}</text>')
     flagged = ", ".join(part.name for part in found.parts if part.flags) or "none"
-    axes = '<line x1="50" y1="130" x2="390" y2="130" stroke="#767f8c"/><line x1="50" y1="20" x2="50" y2="240" stroke="#767f8c"/><text x="44" y="24" text-anchor="end">r = 1</text><text x="44" y="134" text-anchor="end">0</text><text x="44" y="244" text-anchor="end">−1</text><text x="50" y="258">p = 0</text><text x="390" y="258" text-anchor="end">p = 1</text>'
-    return f'<svg width="520" height="265" viewBox="0 0 520 265" role="img" aria-label="Difficulty against discrimination; flagged: {escape(flagged)}">{axes}{"".join(marks)}</svg>'
+    axes = '<line x1="50" y1="180" x2="650" y2="180" stroke="#767f8c"/><line x1="50" y1="20" x2="50" y2="340" stroke="#767f8c"/><text x="44" y="24" text-anchor="end">r = 1</text><text x="44" y="184" text-anchor="end">0</text><text x="44" y="344" text-anchor="end">−1</text><text x="50" y="358">p = 0</text><text x="650" y="358" text-anchor="end">p = 1</text>'
+    return f'<svg width="740" height="365" viewBox="0 0 740 365" role="img" aria-label="Difficulty against discrimination; flagged: {escape(flagged)}">{axes}{"".join(marks)}</svg>'

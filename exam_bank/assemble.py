@@ -14,19 +14,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from exam_bank.bank import Bank
 from exam_bank.blueprint import Blueprint, Pick, solve
+from exam_bank.course import sources
 from exam_bank.errors import BankError
 from exam_bank.instantiate import instantiate
 from exam_bank.ledger import Ledger, append, read_ledger
 from exam_bank.manifest import dump, key_of, question_record, tools
 from exam_bank.model import Exam, ExamSection, Item, Question, Variant, sha256_of
-from exam_bank.render.paper import Papers, render_exam, sources
+from exam_bank.render.paper import Papers, render_exam
 from exam_bank.render.practice import Shelf, render_practice
+from exam_bank.render.texts import prepare
 from exam_bank.render.tree import Store
 
 __all__ = ["Build", "assemble", "build", "fresh_folder", "new_variants"]
@@ -152,7 +154,8 @@ def build(
     exams = assemble(blueprint, bank, seed, versions, past)
     others = new_variants(_questions(exams), seed) if practice else {}
     store = Store()
-    store.prepare(_all_sources(exams, others))
+    shown = [item.variant for exam in exams for item in exam.items]
+    prepare([*shown, *(variant for variants in others.values() for variant in variants)], store)
     with fresh_folder(out) as work:
         files = _write(work, exams, others, store, practice)
         manifest = {
@@ -163,6 +166,7 @@ def build(
             "blueprint": blueprint.model_dump(mode="json"),
             "blueprint_sha256": blueprint.sha256,
             "tools": tools(),
+            "reference": sources(_questions(exams)),
             "versions": [
                 {
                     "version": exam.version,
@@ -184,26 +188,21 @@ def _questions(exams: Sequence[Exam]) -> list[Question]:
     return [found[name] for name in sorted(found)]
 
 
-def _all_sources(exams: Sequence[Exam], others: Mapping[str, Sequence[Variant]]) -> Iterator[str]:
-    for exam in exams:
-        yield from sources(exam)
-    for variants in others.values():
-        section = ExamSection("", "", tuple(Item("", variant) for variant in variants))
-        yield from sources(replace(exams[0], sections=(section,)))
-
-
 def _write(
     work: Path, exams: Sequence[Exam], others: Mapping[str, Sequence[Variant]], store: Store, practice: bool
 ) -> dict[str, str]:
     """All files of all versions; their SHA-256 by name."""
     shelf = Shelf(store)
     with ThreadPoolExecutor(max_workers=max(2, os.cpu_count() or 1)) as pool:
-        papers = list(pool.map(lambda exam: render_exam(exam, store), exams))
+        drafts = [pool.submit(render_exam, exam, store) for exam in exams]
+        # Typst works outside of Python, so that the pages are written meanwhile.
+        pages = [render_practice(exam, shelf, others).encode() if practice else b"" for exam in exams]
+        papers = [draft.result() for draft in drafts]
         if exams[0].layout == "gradescope":
             slots = _slots(papers)
             papers = list(pool.map(lambda exam: render_exam(exam, store, slots), exams))
     files: dict[str, str] = {}
-    for exam, paper in zip(exams, papers, strict=True):
+    for exam, paper, page in zip(exams, papers, pages, strict=True):
         contents: dict[str, bytes] = {
             "paper.pdf": paper.paper,
             "solutions.pdf": paper.solutions,
@@ -213,7 +212,7 @@ def _write(
             "key.json": dump(key_of(exam)).encode(),
         }
         if practice:
-            contents["practice.html"] = render_practice(exam, shelf, others).encode()
+            contents["practice.html"] = page
         folder = work / f"v{exam.version}"
         folder.mkdir()
         for name, data in contents.items():

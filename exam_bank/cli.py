@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 
 from exam_bank.bank import QUESTIONS, Bank, load_bank, load_topics
-from exam_bank.errors import BankError
+from exam_bank.errors import BankError, BlueprintError
 from exam_bank.model import Exam, ExamSection, Item, Question, Variant
 
 app = typer.Typer(
@@ -53,6 +53,18 @@ def _said() -> Iterator[None]:
     except OSError as fault:
         typer.echo(f"error: {fault.filename}: {fault.strerror}", err=True)
         raise typer.Exit(2) from None
+
+
+@contextmanager
+def _of(blueprint: Path | None) -> Iterator[None]:
+    """A refusal names the file of the blueprint."""
+    try:
+        yield
+    except BlueprintError as fault:
+        if fault.where is not None:
+            raise
+        place = blueprint or "the default blueprint"
+        raise BlueprintError(fault.reason, where=place, key=fault.key, rule=fault.rule) from None
 
 
 @app.callback()
@@ -128,6 +140,7 @@ def preview(
     from exam_bank.instantiate import instantiate
     from exam_bank.render.paper import render_exam
     from exam_bank.render.practice import Shelf, render_practice
+    from exam_bank.render.texts import prepare
     from exam_bank.render.tree import Store
 
     with _said():
@@ -136,9 +149,10 @@ def preview(
         head = chosen.head
         section = ExamSection("A", head.topic, (Item("A1", instantiate(chosen, seed, 1)),))
         shown = Exam(head.title, 1, seed, head.minutes, "us-letter", "plain", f"Source: {head.source}.", (section,))
-        store = Store()
+        store, others = Store(), new_variants([chosen], seed)
+        prepare([item.variant for item in shown.items] + [other for each in others.values() for other in each], store)
         papers = render_exam(shown, store)
-        page = render_practice(shown, Shelf(store), new_variants([chosen], seed))
+        page = render_practice(shown, Shelf(store), others)
         out.mkdir(parents=True, exist_ok=True)
         (out / "preview.html").write_text(page, encoding="utf-8")
         (out / "preview.pdf").write_bytes(papers.solutions)
@@ -163,7 +177,7 @@ def build(
     from exam_bank.assemble import describe_build
     from exam_bank.blueprint import load_blueprint
 
-    with _said():
+    with _said(), _of(blueprint):
         done = make(
             load_blueprint(blueprint),
             load_bank(bank),
@@ -204,20 +218,21 @@ def export(
     blueprint: BlueprintPath = None,
     bank: BankPath = QUESTIONS,
     whole_bank: Annotated[bool, typer.Option("--whole-bank", help="All reviewed questions, not one exam.")] = False,
+    most: Annotated[int, typer.Option(min=1, help="Items in one file; what is more goes into numbered files.")] = 500,
 ) -> None:
     """Write an exam, or the whole bank, for learning management systems."""
-    from exam_bank.export import FORMATS
+    from exam_bank.export import export as write
     from exam_bank.export.items import items_of
     from exam_bank.render.tree import Store
 
-    with _said():
+    with _said(), _of(blueprint):
         title, groups = _groups(load_bank(bank), blueprint, seed, versions, whole_bank)
         items = items_of(groups, Store())
-        written = {name: make(title, items) for name, make in (FORMATS[each.value] for each in to or list(Format))}
+        written = [file for each in to or list(Format) for file in write(each.value, title, items, most)]
         out.mkdir(parents=True, exist_ok=True)
-        for name, data in written.items():
+        for name, count, data in written:
             (out / name).write_bytes(data)
-            typer.echo(f"{out / name}  {len(items)} items, {len(data)} bytes")
+            typer.echo(f"{out / name}  {count} items, {len(data)} bytes")
 
 
 def _groups(

@@ -82,7 +82,11 @@ def functions(question: Question) -> tuple[Callable[[Draw], Any], Callable[[dict
 
 def _told(fault: BaseException, path: Path) -> str:
     """An exception in one line, with its line in the question's own file."""
-    frames = [frame.lineno for frame in traceback.extract_tb(fault.__traceback__) if frame.filename == str(path)]
+    frames = [
+        frame.lineno
+        for frame in traceback.extract_tb(fault.__traceback__)
+        if Path(frame.filename).name == path.name and Path(frame.filename).resolve() == path.resolve()
+    ]
     place = f" in line {frames[-1]}" if frames else ""
     return f"{type(fault).__name__}{place}: {fault}."
 
@@ -103,6 +107,8 @@ def draw_content(question: Question, seed: int | str, number: int | str) -> Cont
         ) from None
     except GeneratorError:
         raise
+    except BankError as fault:
+        raise GeneratorError(f"the key can't be computed: {fault}", where=path, key=place, rule=fault.rule) from fault
     except Exception as fault:
         raise GeneratorError(f"`generate` raised {_told(fault, path)}", where=path, key=place, rule="Q010") from fault
     return replace(content_of(result, path, place), draws=rng.draws)

@@ -126,7 +126,8 @@ def _preload(questions: Sequence[Question]) -> None:
     """Import torch before any clock runs: an import that is cut short leaves a broken module behind."""
     for question in questions:
         path = question.generator_path
-        if path is not None and "import torch" in path.read_text(encoding="utf-8"):
+        source = "" if path is None else path.read_text(encoding="utf-8")
+        if "import torch" in source or "reference(" in source:
             importlib.import_module("torch")
             return
 
@@ -183,6 +184,7 @@ _ANYWHERE = frozenset(
         "dataclasses",
         "decimal",
         "enum",
+        "exam_bank.course",
         "exam_bank.figures",
         "fractions",
         "functools",
@@ -198,7 +200,7 @@ _ANYWHERE = frozenset(
         "typing",
     ]
 )
-_IN_VERIFY = frozenset({"torch", "exam_bank.course", "reference"})
+_IN_VERIFY = frozenset({"torch", "reference"})
 _FORBIDDEN = frozenset({"open", "exec", "eval", "compile", "__import__", "input", "print", "globals", "breakpoint"})
 _TORCH_RANDOM = frozenset({"rand", "randn", "randint", "randperm", "normal", "bernoulli", "multinomial", "manual_seed"})
 
@@ -226,7 +228,22 @@ def imports(path: Path) -> list[str]:
         word = _misused(node)
         if word:
             faults.append(f"line {getattr(node, 'lineno', 1)}: {word}.")
-    return faults
+    return faults + _one_route(tree)
+
+
+def _one_route(tree: ast.Module) -> list[str]:
+    """Whether `generate` and `verify` take the same way: both through the course's reference."""
+    defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+    def reaches(name: str, seen: frozenset[str]) -> bool:
+        used = {node.id for node in ast.walk(defined[name]) if isinstance(node, ast.Name)}
+        return "reference" in used or any(reaches(each, seen | used) for each in sorted(used - seen) if each in defined)
+
+    both = [name for name in ("generate", "verify") if name in defined and reaches(name, frozenset({name}))]
+    if len(both) < 2:
+        return []
+    line = defined["verify"].lineno
+    return [f"line {line}: `verify` calls the course's reference as `generate` does, so it proves nothing."]
 
 
 def _is_def(node: ast.AST) -> bool:

@@ -21,7 +21,7 @@ from exam_bank.scoring import score
 
 __all__ = ["describe", "dump", "key_of", "read_manifest", "recall", "regrade", "tools", "verify_files"]
 
-_PACKAGES = ("softmark", "pypandoc_binary", "typst", "jinja2", "pyyaml", "pydantic", "numpy")
+_PACKAGES = ("softmark", "pypandoc_binary", "typst", "jinja2", "pyyaml", "pydantic", "numpy", "torch")
 
 
 def dump(value: object) -> str:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from html import escape
 from itertools import groupby
 
-from exam_bank.export.items import Cell, LmsItem, archive, decimal, split_cells
+from exam_bank.export.items import Cell, LmsItem, archive, decimal, shares, split_cells
 from exam_bank.model import OPEN_TYPES
 from exam_bank.printed import parse
 
@@ -207,16 +207,16 @@ def _match(item: LmsItem) -> tuple[str, str]:
         f'<response_label ident="{ident}">{_html(item.html(column, inline=True))}</response_label>'
         for ident, column in zip(ids, part.columns, strict=True)
     )
-    share = decimal(100 / len(part.rows))
+    percents = shares(Fraction(100), len(part.rows))
     responses, conditions = [], [_ALWAYS]
-    for i, (row, key) in enumerate(zip(part.rows, part.expected, strict=True)):
+    for i, (row, key, percent) in enumerate(zip(part.rows, part.expected, percents, strict=True)):
         ident = f"response_{item.id}r{i + 1}"
         responses.append(
             f'<response_lid ident="{ident}">{_html(item.html(row, inline=True))}<render_choice>{labels}</render_choice></response_lid>'
         )
         conditions.append(
             f'<respcondition><conditionvar><varequal respident="{ident}">{ids[part.columns.index(key)]}</varequal></conditionvar>'
-            f'<setvar varname="SCORE" action="Add">{share}</setvar></respcondition>'
+            f'<setvar varname="SCORE" action="Add">{decimal(percent)}</setvar></respcondition>'
         )
     return "".join(responses), "".join(conditions)
 

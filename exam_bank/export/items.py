@@ -15,12 +15,13 @@ from fractions import Fraction
 from html import escape
 from typing import Literal
 
-from exam_bank.model import OPEN_TYPES, Figure, Part, Variant
+from exam_bank.model import Figure, Part, Variant
 from exam_bank.render.formulas import Formula
 from exam_bank.render.html import write
+from exam_bank.render.texts import prepare
 from exam_bank.render.tree import Node, Store, nodes
 
-__all__ = ["Cell", "LmsItem", "archive", "decimal", "items_of", "split_cells"]
+__all__ = ["Cell", "LmsItem", "archive", "decimal", "items_of", "shares", "split_cells"]
 
 Maths = Literal["mathml", "tex"]
 
@@ -76,20 +77,15 @@ class _TexStore(Store):
 
 
 def items_of(groups: Iterable[tuple[str, Sequence[Variant]]], store: Store) -> list[LmsItem]:
-    """Items of (place, variants) pairs; texts are prepared in one go."""
+    """Items of (place, variants) pairs, all variants of one part together; texts are prepared in one go."""
     listed = [(place, variant) for place, variants in groups for variant in variants]
-    store.prepare(source for _, variant in listed for source in _sources(variant))
-    return [_item(place, variant, part, store) for place, variant in listed for part in variant.parts]
-
-
-def _sources(variant: Variant) -> list[str]:
-    texts = [variant.stem, variant.solution]
-    for part in variant.parts:
-        texts += [part.text, *part.rows, *part.columns]
-        texts += [text for choice in part.choices for text in (choice.text, choice.why)]
-        texts += [line.text for line in part.spec.rubric or ()]
-        texts += part.expected if part.spec.type in OPEN_TYPES else ()
-    return texts
+    prepare((variant for _, variant in listed), store)
+    grouped: dict[str, list[LmsItem]] = {}
+    for place, variant in listed:
+        for part in variant.parts:
+            item = _item(place, variant, part, store)
+            grouped.setdefault(item.group, []).append(item)
+    return [item for group in grouped.values() for item in group]
 
 
 def _item(place: str, variant: Variant, part: Part, store: Store) -> LmsItem:
@@ -118,12 +114,17 @@ def split_cells(item: LmsItem) -> list[Cell]:
         labels = [f"{row} / {column}" for row in part.rows for column in part.columns]
     else:
         labels = list(part.rows) or [f"component {i + 1}" for i in range(count)]
-    share = item.points / count
     item.store.prepare(labels)
     return [
         Cell(f"{item.id}c{i + 1}", label, key, share)
-        for i, (label, key) in enumerate(zip(labels, part.expected, strict=True))
+        for i, (label, key, share) in enumerate(zip(labels, part.expected, shares(item.points, count), strict=True))
     ]
+
+
+def shares(points: Fraction, count: int) -> list[Fraction]:
+    """Equal shares of six decimals that add up to the points exactly: the last one takes what rounding leaves."""
+    share = Fraction(decimal(points / count))
+    return [share] * (count - 1) + [points - (count - 1) * share]
 
 
 def decimal(value: Fraction | float) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from html import escape
 
-from exam_bank.export.items import LmsItem, archive, decimal, split_cells
+from exam_bank.export.items import LmsItem, archive, decimal, shares, split_cells
 from exam_bank.model import OPEN_TYPES, Figure
 from exam_bank.printed import parse
 from exam_bank.render.html import data_uri
@@ -109,9 +109,10 @@ def _choices(item: LmsItem) -> Made:
     multiple = part.spec.type == "multi"
     mapping = ""
     if multiple and part.spec.credit == "each":
-        share = item.points / len(right)
+        each = shares(item.points, len(right))
+        worth = {choice.index: share for choice, share in zip(right, each, strict=True)}
         entries = "".join(
-            f'<mapEntry mapKey="c{choice.index}" mappedValue="{decimal(share if choice.right else -share)}"/>'
+            f'<mapEntry mapKey="c{choice.index}" mappedValue="{decimal(worth.get(choice.index, -each[0]))}"/>'
             for choice in part.choices
         )
         mapping = f'<mapping lowerBound="0" defaultValue="0">{entries}</mapping>'
@@ -144,12 +145,12 @@ def _between(name: str, key: str, item: LmsItem) -> tuple[str, str, str]:
         return "string", key, test
     value = float(number)
     room = tolerance.around(value) + abs(value) * 1e-9
-    low, high = f"{value - room:.9g}", f"{value + room:.9g}"
+    low, high = f"{value - room:.12g}", f"{value + room:.12g}"
     test = (
         f'<and><gte><variable identifier="{name}"/><baseValue baseType="float">{low}</baseValue></gte>'
         f'<lte><variable identifier="{name}"/><baseValue baseType="float">{high}</baseValue></lte></and>'
     )
-    return "float", f"{value:.9g}", test
+    return "float", f"{value:.12g}", test
 
 
 def _entry(name: str) -> str:
@@ -179,6 +180,8 @@ def _cells(item: LmsItem) -> Made:
         rules = [_when(f"<and>{''.join(test for test, _ in tests)}</and>", _set(item.points))]
     else:
         rules = [_when(test, _add(points)) for test, points in tests]
+        # Engines round each sum, to three decimals for example: nine ninths must still be the whole.
+        rules.append(_when(f"<and>{''.join(test for test, _ in tests)}</and>", _set(item.points)))
     return "".join(declared), "".join(lines), _processing(*rules)
 
 
@@ -199,8 +202,10 @@ def _short(item: LmsItem) -> Made:
 def _match(item: LmsItem) -> Made:
     part = item.part
     pairs = [f"r{i} c{part.columns.index(key)}" for i, key in enumerate(part.expected)]
-    share = decimal(item.points / len(pairs))
-    entries = "".join(f'<mapEntry mapKey="{pair}" mappedValue="{share}"/>' for pair in pairs)
+    each = shares(item.points, len(pairs))
+    entries = "".join(
+        f'<mapEntry mapKey="{pair}" mappedValue="{decimal(share)}"/>' for pair, share in zip(pairs, each, strict=True)
+    )
     declared = _declaration(
         "RESPONSE", "directedPair", pairs, "multiple", f'<mapping lowerBound="0" defaultValue="0">{entries}</mapping>'
     )

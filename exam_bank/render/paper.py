@@ -20,7 +20,7 @@ from exam_bank.model import CHOICE_TYPES, OPEN_TYPES, Exam, Item, Part, points_i
 from exam_bank.render.tree import Store
 from exam_bank.render.typst import literal, write, write_inline
 
-__all__ = ["PAGES", "Papers", "exam_source", "render_exam", "sources"]
+__all__ = ["PAGES", "Papers", "exam_source", "render_exam"]
 
 PAGES = {"us-letter": (612.0, 792.0), "a4": (595.28, 841.89)}
 _TEMPLATE = (Path(__file__).parent / "exam.typ").read_text(encoding="utf-8")
@@ -39,19 +39,6 @@ class Papers:
     pages: int
 
 
-def sources(exam: Exam) -> Iterator[str]:
-    """Every piece of Markdown that a paper and its solutions print."""
-    for item in exam.items:
-        variant = item.variant
-        yield from (variant.stem, variant.solution)
-        for part in variant.parts:
-            yield from (part.text, *part.rows, *part.columns, *(choice.text for choice in part.choices))
-            yield from (choice.why for choice in part.choices if choice.why)
-            yield from (line.text for line in part.spec.rubric or ())
-            if part.spec.type in OPEN_TYPES:
-                yield from part.expected
-
-
 def render_exam(exam: Exam, store: Store, slots: Mapping[str, float] | None = None) -> Papers:
     """Both papers of one version. slots: fixed heights in pt by label (layout `gradescope`)."""
     document = exam_source(exam, store, slots or {})
@@ -64,10 +51,10 @@ def render_exam(exam: Exam, store: Store, slots: Mapping[str, float] | None = No
 def _compile(compiler: typst.Compiler, exam: Exam) -> Papers:
     try:
         paper = compiler.compile(format="pdf", sys_inputs={"solutions": "no"}, pdf_standards=["ua-1"])  # type: ignore[list-item]
-        marks = _query(compiler, "<pos>")
-        fits = _query(compiler, "<fit>")
+        (marks,) = _query(compiler, "<pos>")
         solutions = compiler.compile(format="pdf", sys_inputs={"solutions": "yes"}, pdf_standards=["ua-1"])  # type: ignore[list-item]
-        again = _query(compiler, "<pos>")
+        (again,) = _query(compiler, "<pos>")
+        fits = _query(compiler, "<fit>")
     except typst.TypstError as fault:
         raise BankError(
             f"Typst can't set {exam.title}, version {exam.version}: {fault.message}.", rule="Q005"
@@ -82,11 +69,9 @@ def _compile(compiler: typst.Compiler, exam: Exam) -> Papers:
     return Papers(paper, solutions, marks, max(mark["page"] for mark in marks))
 
 
-def _query(compiler: typst.Compiler, selector: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(compiler.query(selector, field="value"))
-    return [
-        {key: round(value, 2) if isinstance(value, float) else value for key, value in item.items()} for item in found
-    ]
+def _query(compiler: typst.Compiler, selector: str) -> Any:
+    """The values of the metadata with this label, with numbers of two decimals."""
+    return json.loads(compiler.query(selector, field="value"), parse_float=lambda text: round(float(text), 2))
 
 
 def _check_fits(fits: Sequence[dict[str, Any]], exam: Exam) -> None:
@@ -137,6 +122,7 @@ def exam_source(exam: Exam, store: Store, slots: Mapping[str, float]) -> str:
 #set par(leading: 0.6em)
 #set list(spacing: 0.6em)
 #set table(stroke: 0.5pt + rgb("#666666"), inset: 5pt)
+#show table.cell.where(y: 0): set text(weight: "bold")
 #show raw: set text(font: "DejaVu Sans Mono", size: 8.6pt)
 #show heading.where(level: 1): set text(size: 17pt)
 #show heading.where(level: 2): set text(size: 13pt)
@@ -153,7 +139,7 @@ def exam_source(exam: Exam, store: Store, slots: Mapping[str, float]) -> str:
             )
             body.append(_item(item, store, heading, slots.get(item.label)))
             first = False
-    body.append("#[#metadata(none) <exam-end>]")
+    body.append("#[#metadata(none) <exam-end>#marks]")
     body.append(_explanations(exam, store))
     return "\n".join(body)
 
@@ -276,7 +262,7 @@ def _table(name: str, part: Part, store: Store) -> str:
         for c in range(columns):
             key = write_inline(part.expected[r * columns + c])
             cells.append(f"table.cell(inset: 0pt)[{_box(f'{name}/{r + 1}/{c + 1}', width, height, key, 'none')}]")
-    return f"#block(above: 6pt, below: 6pt)[#table(columns: {columns + 1}, align: left + horizon, table.header([{_corner(part)}]{head}), {', '.join(cells)})]"
+    return f"#block(above: 6pt, below: 6pt)[#table(columns: {columns + 1}, align: left + horizon, table.header([#note[{_corner(part)}]]{head}), {', '.join(cells)})]"
 
 
 def _corner(part: Part) -> str:

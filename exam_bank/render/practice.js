@@ -65,6 +65,12 @@
     part.querySelector("details").open = true;
     part.closest("article").querySelector("details.solution").open = true;
   };
+  // A verdict belongs to the answer that was checked: it goes when the answer changes. The points stay until the next check.
+  const unmark = (part) => {
+    part.classList.remove("right", "wrong");
+    part.querySelector("output").textContent = "";
+    inputs(part).forEach((field) => field.removeAttribute("aria-invalid"));
+  };
   const blank = (part) => { part.querySelector("output").textContent = "Give an answer first."; };
 
   const check = (part, remember) => {
@@ -73,7 +79,7 @@
     if (!answered(part)) { blank(part); return; }
     const result = judge(part), article = part.closest("article");
     feedback(part, result);
-    if (remember) { of(article.id).parts[part.dataset.part].result = result; save(); }
+    if (remember) { Object.assign(of(article.id).parts[part.dataset.part], { result, values: response(part), changed: false }); save(); }
     offer(article);
     total();
   };
@@ -100,8 +106,8 @@
     for (const part of parts(article)) {
       const entry = (of(article.id).parts[part.dataset.part] ??= {});
       if (entry.values) { put(part, entry.values); }
-      if (entry.result) { feedback(part, entry.result); if (entry.values) { judge(part); } }
-      part.addEventListener("input", () => { entry.values = response(part); save(); });
+      if (entry.result && !entry.changed) { feedback(part, entry.result); judge(part); }
+      part.addEventListener("input", () => { entry.values = response(part); entry.changed = true; unmark(part); save(); });
       part.addEventListener("keydown", (event) => {
         if (event.key === "Enter" && event.target.matches("input")) { event.preventDefault(); check(part, true); }
       });

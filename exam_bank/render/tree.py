@@ -32,15 +32,16 @@ class TreeFault:
 
 
 def nodes(value: Any) -> Iterator[Node]:
-    """Every node of a tree, outside in."""
-    if isinstance(value, dict):
-        if "t" in value:
-            yield value
-        for item in value.values():
-            yield from nodes(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from nodes(item)
+    """Every node of a tree, outside in, in the order of the text."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, dict):
+            if "t" in item:
+                yield item
+            waiting += reversed(item.values())
+        elif isinstance(item, list):
+            waiting += reversed(item)
 
 
 def plain(blocks: Any) -> str:
@@ -73,19 +74,22 @@ class Store:
         if not new:
             return
         wanted: dict[tuple[str, bool], None] = {}
+        used: dict[str, list[tuple[str, bool]]] = {}
         for source, blocks in zip(new, _parse(new), strict=True):
             self.pieces[source] = blocks
-            found = [TreeFault(rule, source, reason) for rule, reason in _refusals(blocks)]
+            listed = list(nodes(blocks))
+            found = [TreeFault(rule, source, reason) for rule, reason in _refusals(listed)]
             if found:
                 self.faults.setdefault(source, []).extend(found)
-            wanted |= dict.fromkeys(_math(blocks))
+            used[source] = [_key(node) for node in listed if node["t"] == "Math"]
+            wanted |= dict.fromkeys(used[source])
         for key, made in convert([key for key in wanted if key not in self.formulas]).items():
             self.formulas[key] = made
-        for source in new:
-            self._formula_faults(source)
+        for source, keys in used.items():
+            self._formula_faults(source, keys)
 
-    def _formula_faults(self, source: str) -> None:
-        for key in _math(self.pieces[source]):
+    def _formula_faults(self, source: str, keys: Sequence[tuple[str, bool]]) -> None:
+        for key in keys:
             fault = self.formulas[key].fault
             if fault is not None:
                 self.faults.setdefault(source, []).append(TreeFault(fault.rule, source, fault.reason))
@@ -112,10 +116,6 @@ def _key(node: Node) -> tuple[str, bool]:
     return node["c"][1], node["c"][0]["t"] == "DisplayMath"
 
 
-def _math(blocks: Sequence[Node]) -> Iterator[tuple[str, bool]]:
-    return (_key(node) for node in nodes(blocks) if node["t"] == "Math")
-
-
 def _parse(sources: Sequence[str]) -> list[list[Node]]:
     """All pieces in one run, with a marked paragraph between them; one by one if a piece swallows a mark."""
     text = "".join(f"{source}\n\n{_SEPARATOR}{i}\n\n" for i, source in enumerate(sources))
@@ -138,9 +138,9 @@ def _is_mark(block: Node, index: int) -> bool:
     return block["t"] == "Para" and len(block["c"]) == 1 and block["c"][0].get("c") == f"{_SEPARATOR}{index}"
 
 
-def _refusals(blocks: Sequence[Node]) -> Iterator[tuple[str, str]]:
+def _refusals(listed: Sequence[Node]) -> Iterator[tuple[str, str]]:
     """(rule, sentence) for nodes that no target, or not every target, can show."""
-    for node in nodes(blocks):
+    for node in listed:
         kind = node["t"]
         if kind == "Image":
             yield from _image(node)

@@ -27,6 +27,9 @@ def literal(text: str) -> str:
     return "".join(out) + '"'
 
 
+_UNBROKEN = 24  # characters of a formula that is never broken over lines
+
+
 class _Writer:
     """Writes blocks with the formulas of one store and the figures of one variant."""
 
@@ -112,7 +115,10 @@ class _Writer:
     def formula(self, node: Node) -> str:
         made = self.store.formula(node)
         block = "true" if made.display else "false"
-        return f"#math.equation(block: {block}, alt: {literal(made.words)}, $ {made.typst} $.body);"
+        equation = f"math.equation(block: {block}, alt: {literal(made.words)}, $ {made.typst} $.body)"
+        # A short formula stays on one line: "b =" at the end of one and "1000" on the next is hard to read.
+        whole = not made.display and len(made.typst) <= _UNBROKEN and "mat(" not in made.typst
+        return f"#box({equation});" if whole else f"#{equation};"
 
     def image(self, content: Any) -> str:
         name = str(content[2][0]).removeprefix("figure:")

@@ -13,7 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Browser", "chromium"]
+import pytest
+
+__all__ = ["Browser", "chromium", "need"]
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-component-update "
@@ -24,6 +26,15 @@ FLAGS = (
 def chromium() -> str | None:
     """The path of the browser, if there is one."""
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def need(found: object, what: str) -> None:
+    """Skip where a foreign reader is missing; fail there when the gate demands all of them."""
+    if found:
+        return
+    if os.environ.get("SOFTMARK_REQUIRE_READERS"):
+        pytest.fail(f"this has to run here, but needs {what}")
+    pytest.skip(f"needs {what}")
 
 
 # The browser reads orders from descriptor 3 and answers on 4.

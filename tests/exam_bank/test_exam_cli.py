@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,36 @@ def test_bad_input_ends_in_one_message_and_writes_nothing(words: tuple[object, .
     assert "Traceback" not in text
     assert not (tmp_path / "out").exists()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [("build", "--seed", 1), ("preview", "gqa-kv-bytes"), ("export",)])
+def test_broken_tex_is_an_error_with_file_and_line(words: tuple[object, ...], tmp_path: Path) -> None:
+    """Each command that would print it says where it stands, why, and what to do; nothing is written."""
+    folder = tmp_path / "bank"
+    shutil.copytree(BANK / "efficiency", folder)
+    path = folder / "gqa-kv-bytes.md"
+    lines = path.read_text().splitlines()
+    place = next(i for i, line in enumerate(lines) if line.startswith("A decoder has"))
+    lines[place + 1] += r" (Find $\argmax_y p$.)"
+    path.write_text("\n".join(lines) + "\n")
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        '[exam]\ntitle = "S"\npoints = 3\nminutes = 5\n[[section]]\nid = "A"\ntitle = "A"\n'
+        'slots = [{points = 3, topics = ["efficiency/*"]}]\n'
+    )
+    extra = () if words[0] == "preview" else ("--blueprint", plan)
+    code, text = run(*words, "--bank", folder, *extra, "--out", tmp_path / "out")
+    assert code == 2
+    assert text.startswith(f"error: {path}:{place + 2} · gqa-kv-bytes: the formula $")
+    assert "argmax" in text
+    assert "`lint` shows all such places" in text
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["bank", "plan.toml"]
+
+
+def test_a_blueprint_that_cant_be_met_is_named(blueprint: Path, tmp_path: Path) -> None:
+    """File, slot, what it needs, what the bank has."""
+    blueprint.write_text(blueprint.read_text().replace("families/*", "moe/*"))
+    code, text = run("build", "--bank", BANK, "--blueprint", blueprint, "--seed", 1, "--out", tmp_path / "out")
+    assert code == 2
+    assert text.startswith(f"error: {blueprint} · B1: slot B1 needs 1 question of moe/*")
+    assert "the bank has 0" in text

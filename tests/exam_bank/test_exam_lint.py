@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,8 @@ PLANTED: list[tuple[str, str, str, str, dict[str, object]]] = [
     ("Q030", NUMBER, body(stem="It is << n // 100 >>."), GOOD_NUMBER, {}),
     ("Q031", NUMBER, body(stem=STEM), code("{'params': {'n': n, 'z': 1j}, 'answers': {'a': '1'}}"), {}),
     ("Q031", NUMBER, body(stem=STEM), code("{'params': {'n': n, 'z': {1, 2}}, 'answers': {'a': '1'}}"), {}),
+    ("Q033", SINGLE, body("- [x] Red\x01\n- [ ] Blue\n- [ ] Green"), "", {}),
+    ("Q033", SINGLE, body("What is\x02 it?\n\n" + CHOICES), "", {}),
     ("Q032", SINGLE, body("$a ⧢ b$\n\n" + CHOICES), "", {}),
     ("Q032", SINGLE, body("$x \\bowtie y$\n\n" + CHOICES), "", {}),
 ]  # fmt: skip
@@ -219,8 +223,28 @@ def test_a_seeded_second_route_may_simulate(tmp_path: Path) -> None:
 
 def test_every_rule_has_a_planted_example() -> None:
     """The list of rules and the list of planted faults are the same list."""
-    elsewhere = {"Q000", "Q020", "Q033"}
+    elsewhere = {"Q000", "Q020"}
     assert {case[0] for case in PLANTED} | elsewhere == set(RULES)
+
+
+@pytest.mark.parametrize(
+    ("name", "broken", "words"),
+    [
+        ("exam_bank.export.moodle._cdata", lambda html: f"<text>{html.replace('<', '')}</text>", "Moodle XML gives"),
+        ("exam_bank.export.canvas._html", lambda html: f"<material><mattext>{escape(html.upper())}</mattext></material>", "Canvas QTI gives"),
+        ("exam_bank.export.qti21._valid", lambda html: html.replace("</", "<"), "no XML"),
+    ],
+)  # fmt: skip
+def test_a_writer_that_changes_a_choice_is_found(
+    name: str, broken: Callable[[str], str], words: str, plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Q033, with a writer of each format broken in turn: lost brackets, other letters, open elements."""
+    folder = plant(SINGLE, body("- [x] $a<b$ and *c*\n- [ ] `x % y`\n- [ ] Green"))
+    assert lint(folder, seeds=1, rendered_seeds=1) == []
+    monkeypatch.setattr(name, broken)
+    found = lint(folder, seeds=1, rendered_seeds=1)
+    assert [finding.rule for finding in found] == ["Q033"]
+    assert words in found[0].sentence
 
 
 BUSY = "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end:\n    pass"

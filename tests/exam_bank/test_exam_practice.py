@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from exam_browser import Browser, chromium
+from exam_browser import Browser, chromium, need
 
 from exam_bank.assemble import new_variants
 from exam_bank.bank import Bank
@@ -29,8 +29,7 @@ def page(bank: Bank, exam: Exam, store: Store, tmp_path_factory: pytest.TempPath
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """One browser for the module."""
-    if chromium() is None:
-        pytest.skip("needs Chromium")
+    need(chromium() is not None, "Chromium")
     made = Browser(tmp_path_factory.mktemp("profile"))
     yield made
     made.close()
@@ -128,6 +127,22 @@ def test_a_reload_keeps_the_progress(fresh: Browser, page: Path, exam: Exam) -> 
     fresh.run("window.confirm = () => true; document.querySelector('#again').click()")
     fresh.until("document.readyState === 'complete' && !document.querySelector('fieldset.wrong')")
     assert said(fresh, where) == ""
+
+
+@pytest.mark.browser
+def test_a_verdict_goes_when_the_answer_changes(fresh: Browser, page: Path, exam: Exam) -> None:
+    """Typing on takes the mark away, now and after a reload; the points stay until the next check."""
+    where = part(exam, "gqa-kv-bytes", "ratio")
+    fresh.run(f"{where}.querySelector('input').value = '1'; {where}.querySelector('.check').click()")
+    assert fresh.run(f"{where}.className") == "wrong"
+    fresh.run(f"{where}.querySelector('input').focus()")
+    fresh.key("7", 55, "7")
+    assert fresh.run(f"[{where}.className, {where}.querySelector('input').hasAttribute('aria-invalid')]") == ["", False]
+    assert said(fresh, where) == ""
+    fresh.open(page.as_uri() + "?changed")
+    assert said(fresh, where) == ""
+    assert "7" in fresh.run(f"{where}.querySelector('input').value")
+    assert "1 of" in fresh.run("document.querySelector('#score').textContent")
 
 
 @pytest.mark.browser

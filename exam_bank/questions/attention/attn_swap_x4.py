@@ -1,6 +1,8 @@
-"""Weighted sum of four vectors. `verify` runs a softmax over real scores, in swapped order."""
+"""Attention of one query, by the course. `verify` runs numpy over real scores, in swapped order."""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 WEIGHTS = [(1, 2, 3, 4), (2, 1, 4, 3), (4, 3, 2, 1), (1, 4, 2, 3), (3, 1, 2, 4)]
 
@@ -21,6 +23,14 @@ def generate(rng):
         wrong = [y[i] + (weights[1] - weights[2]) * (xs[2][i] - xs[1][i]) for i in (0, 1)]
         if wrong != y:  # a swap without its weights must differ
             break
+    course = reference("attention")
+    query, keys = (
+        course.tensor([float(w) for w in weights]).log() * 2,
+        course.tensor([[float(i == j) for j in range(4)] for i in range(4)]),
+    )
+    V, order = course.tensor(xs), [0, 2, 1, 3]
+    before = digits(course.attention_one_query(query, keys, V), 1)
+    after = digits(course.attention_one_query(query, keys[order], V[order]), 1)
     rows = [" & ".join(str(x[i]) for x in xs) for i in (0, 1)]
     return {
         "params": {
@@ -30,10 +40,10 @@ def generate(rng):
             "a": ", ".join(map(one, weights)),
         },
         "solution": {
-            "y": column(map(one, y)),
+            "y": column(before),
             "terms": "+".join(one(w) + column(map(str, x)) for w, x in zip(weights, xs)),
         },
-        "answers": {"before": [one(v) for v in y], "after": [one(v) for v in y]},
+        "answers": {"before": before, "after": after},
         "wrong": {"after": [[one(v) for v in wrong]]},
     }
 

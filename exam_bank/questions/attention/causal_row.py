@@ -1,6 +1,9 @@
-"""2^s over the visible keys. `verify` adds -inf above the diagonal and calls torch's softmax."""
+"""The course's causal attention with V = identity. `verify` adds -inf above the diagonal and calls torch's softmax."""
 
+import math
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -17,21 +20,22 @@ def generate(rng):
     def three(vector):
         return [f"{float(x):.3f}" for x in vector]
 
+    course = reference("attention")
+    eye = course.tensor([[float(i == j) for j in range(4)] for i in range(4)])
+    row = digits(course.causal_attention(course.tensor(S) * 2 * math.log(2), eye, eye)[t - 1], 3)
     return {
         "params": {
             "S": r"\begin{bmatrix}%s\end{bmatrix}" % r" \\ ".join(" & ".join(map(str, row)) for row in S),
             "t": t,
             "scores": S,
         },
-        "solution": {"e": ", ".join(map(str, e[:t])), "total": sum(e[:t]), "w": ", ".join(three(w))},
-        "answers": {"row": three(w)},
+        "solution": {"e": ", ".join(map(str, e[:t])), "total": sum(e[:t]), "w": ", ".join(row)},
+        "answers": {"row": row},
         "wrong": {"row": [three(unmasked), three(cut)]},
     }
 
 
 def verify(params):
-    import math
-
     import torch
 
     S = torch.tensor(params["scores"], dtype=torch.float64) * math.log(2)

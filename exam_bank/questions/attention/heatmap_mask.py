@@ -31,7 +31,10 @@ def generate(rng):
         rows.append(cells)
     names = [f"t{t + 1}" for t in range(T)]
     values = [[float(Fraction(c, 100)) for c in row] for row in rows]
-    words = " ".join(f"Query {n}: " + ", ".join(f"{v:.2f}" for v in row) + "." for n, row in zip(names, values))
+    words = " ".join(
+        f"Query {n} looks at " + ", at ".join(f"{m} with the weight {v:.2f}" for m, v in zip(names, row)) + "."
+        for n, row in zip(names, values)
+    )
     return {
         "params": {"T": T, "cells": rows},
         "solution": {"mask": mask[0].lower() + mask[1:], "why": WHY[mask]},

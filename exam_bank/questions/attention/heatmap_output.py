@@ -1,7 +1,8 @@
-"""One row times the values, and column sums. `verify` multiplies the whole matrix in numpy."""
+"""One row of the course's attention, and column sums. `verify` multiplies the whole matrix in numpy."""
 
 from fractions import Fraction
 
+from exam_bank.course import digits, reference
 from exam_bank.figures import heatmap
 
 
@@ -26,19 +27,26 @@ def generate(rng):
     def two(x):
         return f"{float(x):.2f}"
 
+    course = reference("attention")
+    scores = course.tensor([float(w) for w in rows[t]]).log() * 2
+    eye = course.tensor([[float(i == j) for j in range(4)] for i in range(4)])
+    key = digits(course.attention_one_query(scores, eye, course.tensor([[float(x)] for x in v])), 2)[0]
     names = ["t1", "t2", "t3", "t4"]
     values = [[float(w) for w in row] for row in rows]
-    words = " ".join(f"Query {n}: " + ", ".join(map(two, row)) + "." for n, row in zip(names, rows))
+    words = " ".join(
+        f"Query {n} looks at " + ", at ".join(f"{m} with the weight {two(v)}" for m, v in zip(names, row)) + "."
+        for n, row in zip(names, rows)
+    )
     most = names[sums.index(max(sums))]
     return {
         "params": {f"v{i + 1}": v[i] for i in range(4)} | {"t": t + 1, "weights": values},
         "solution": {
             "terms": "+".join(rf"{two(w)}\cdot({x})" for w, x in zip(rows[t], v)),
-            "y": two(y),
+            "y": key,
             "sums": ", ".join(map(two, sums)),
             "most": most,
         },
-        "answers": {"y": two(y), "most": [most]},
+        "answers": {"y": key, "most": [most]},
         "wrong": {
             "y": [two(column) if abs(column) > Fraction(1, 100) else "0.00"],
             "most": [n for n in names if n != most],

@@ -1,11 +1,16 @@
-"""4 d^2. `verify` counts the entries of torch's MultiheadAttention."""
+"""The course's count of grouped-query attention, with as many groups as heads.
+
+`verify` counts the entries of torch's MultiheadAttention.
+"""
+
+from exam_bank.course import reference
 
 
 def generate(rng):
     while True:
         h, dh = rng.choice([2, 4, 6, 8, 12, 16]), rng.choice([16, 20, 24, 28, 32, 40, 48, 56, 64, 72, 80, 96, 128])
         d = h * dh
-        values = [4 * d * d, 4 * d * d * h, 3 * d * d, 4 * d * dh]
+        values = [reference("minigpt").gqa_param_count(d, h, h, bias=False), 4 * d * d * h, 3 * d * d, 4 * d * dh]
         if len(set(values)) == 4:
             break
     why = ["", "multiplies by the heads although each is smaller", "forgets the output matrix", "counts one head only"]

@@ -1,6 +1,8 @@
-"""exp of the score difference. `verify` takes the quotient of torch's softmax values."""
+"""The course's softmax, raw and scaled. `verify` takes the quotient of torch's softmax values."""
 
 import math
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -12,10 +14,15 @@ def generate(rng):
         safe = abs((r1 * 10) % 1 - 0.5) > 1e-3 and abs((r2 * 100) % 1 - 0.5) > 1e-3
         if safe and abs(r1 - r2) > 1 and abs(math.exp(gap / root**2) - r2) > 0.1:
             break
+    course = reference("attention")
+    scores = course.tensor([float(low + gap), float(low)])
+    raw, scaled = (
+        digits(w[0] / w[1], n) for w, n in ((course.softmax(scores, 0), 1), (course.softmax(scores / root, 0), 2))
+    )
     return {
         "params": {"d": root**2, "s1": low + gap, "s2": low},
-        "solution": {"gap": gap, "root": root, "r1": f"{r1:.1f}", "r2": f"{r2:.2f}"},
-        "answers": {"raw": f"{r1:.1f}", "scaled": f"{r2:.2f}"},
+        "solution": {"gap": gap, "root": root, "r1": raw, "r2": scaled},
+        "answers": {"raw": raw, "scaled": scaled},
         "wrong": {"scaled": [f"{math.exp(gap / root**2):.2f}"]},
     }
 

@@ -1,7 +1,9 @@
-"""d a^2 b^2. `verify` enumerates all sign vectors of the products exactly."""
+"""The course's score statistics over all signs of q. `verify` enumerates all sign vectors of the products exactly."""
 
 from fractions import Fraction
 from itertools import product
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -14,13 +16,17 @@ def generate(rng):
         if (one * 100).denominator == 1 and all(w != var for w in wrong) and (a, b) != (1, 1):
             break
 
+    course = reference("attention")
+    queries = course.tensor([[float(sign * a) for sign in signs] for signs in product((-1, 1), repeat=d)])
+    raw, scaled, _, _ = course.score_stats(queries, course.tensor([[float(b)] * d]))
+
     def two(value):
         return f"{float(value):.2f}"
 
     return {
         "params": {"d": d, "a": f"{float(a):g}", "b": f"{float(b):g}"},
-        "solution": {"ab": f"{float(a * b):g}", "one": two(one), "var": two(var)},
-        "answers": {"var": two(var), "scaled": two(one)},
+        "solution": {"ab": f"{float(a * b):g}", "one": digits(scaled, 2), "var": digits(raw, 2)},
+        "answers": {"var": digits(raw, 2), "scaled": digits(scaled, 2)},
         "wrong": {"var": [two(w) for w in wrong], "scaled": [two(var)]},
     }
 

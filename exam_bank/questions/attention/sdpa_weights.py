@@ -1,6 +1,8 @@
-"""softmax(q k / 2). `verify` calls torch's attention with V = identity."""
+"""The course's attention with V = identity. `verify` calls torch's attention with V = identity."""
 
 import math
+
+from exam_bank.course import digits, reference
 
 
 def softmax(scores):
@@ -22,6 +24,10 @@ def generate(rng):
     def three(vector):
         return [f"{x:.3f}" for x in vector]
 
+    course = reference("attention")
+    eye = course.tensor([[float(i == j) for j in range(3)] for i in range(3)])
+    weights = digits(course.attention_one_query(course.tensor([float(x) for x in q]), course.tensor(keys), eye), 3)
+
     def plain(vector):
         return ", ".join(map(str, vector))
 
@@ -30,10 +36,10 @@ def generate(rng):
         "solution": {
             "dots": plain(dots),
             "scaled": ", ".join(f"{s / 2:.1f}" for s in dots),
-            "w": ", ".join(three(w)),
+            "w": ", ".join(weights),
             "raw": ", ".join(three(raw)),
         },
-        "answers": {"weights": three(w)},
+        "answers": {"weights": weights},
         "wrong": {"weights": [three(raw), three(quarter)]},
     }
 

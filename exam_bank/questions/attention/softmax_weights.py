@@ -1,6 +1,12 @@
-"""2^s over its sum. `verify` runs torch's softmax on real scores, shifted by a constant."""
+"""The course's softmax on scores in steps of ln 2.
 
+`verify` runs torch's softmax on real scores, shifted by a constant.
+"""
+
+import math
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -12,22 +18,22 @@ def generate(rng):
         linear = [Fraction(k, sum(s)) if sum(s) else None for k in s]
         if len(set(s)) > 2 and not tie and min(w) > Fraction(1, 100) and linear != w:
             break
+    course = reference("attention")
+    row = digits(course.softmax(course.tensor(s) * math.log(2), 0), 3)
     wrong = [[f"{float(x):.3f}" for x in linear]] if sum(s) > 0 and min(s) > 0 else []
     return {
         "params": {"s": ", ".join(map(str, s))},
         "solution": {
             "e": ", ".join(str(float(x)).rstrip("0").rstrip(".") for x in e),
             "total": f"{float(sum(e)):g}",
-            "w": ", ".join(f"{float(x):.3f}" for x in w),
+            "w": ", ".join(row),
         },
-        "answers": {"row": [f"{float(x):.3f}" for x in w]},
+        "answers": {"row": row},
         "wrong": {"row": wrong},
     }
 
 
 def verify(params):
-    import math
-
     import torch
 
     s = torch.tensor([float(x) for x in params["s"].split(", ")], dtype=torch.float64) * math.log(2)

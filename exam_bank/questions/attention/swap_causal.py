@@ -1,6 +1,8 @@
-"""Masked weighted sums in two orders. `verify` runs torch's causal attention with scores made from one-hot keys."""
+"""The course's causal attention in two orders. `verify` runs torch's, with scores made from one-hot keys."""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -13,13 +15,23 @@ def generate(rng):
         if not tie and max(abs(a - b) for a, b in zip(y, z)) > Fraction(1, 10):
             break
 
+    course = reference("attention")
+    scores = course.tensor([[float(x) for x in e]] * 3).log() * 3**0.5
+    eye = course.tensor([[float(i == j) for j in range(3)] for i in range(3)])
+
+    def last(order, position):
+        V = course.tensor([[float(x) for x in v[j]] for j in order])
+        return digits(course.causal_attention(scores, eye[order], V)[position], 2)
+
+    before, after = last([0, 1, 2], 1), last([0, 2, 1], 2)
+
     def two(vector):
         return [f"{float(x):.2f}" for x in vector]
 
     return {
         "params": {f"v{j + 1}": f"{v[j][0]}, {v[j][1]}" for j in range(3)} | {f"e{j + 1}": e[j] for j in range(3)},
-        "solution": {"sum2": e[0] + e[1], "sum3": sum(e), "y": ", ".join(two(y)), "z": ", ".join(two(z))},
-        "answers": {"before": two(y), "after": two(z)},
+        "solution": {"sum2": e[0] + e[1], "sum3": sum(e), "y": ", ".join(before), "z": ", ".join(after)},
+        "answers": {"before": before, "after": after},
         "wrong": {"before": [two(z)], "after": [two(y)]},
     }
 

@@ -1,6 +1,8 @@
-"""Weights move with their tokens. `verify` permutes one-hot keys and runs torch's attention."""
+"""The course's attention with the tokens swapped. `verify` permutes one-hot keys and runs torch's attention."""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 WEIGHTS = [
     (1, 2, 3, 4),
@@ -26,13 +28,19 @@ def generate(rng):
         if abs(y - wrong) > Fraction(1, 10) and y and wrong:
             break
 
+    course, order = reference("attention"), list(range(4))
+    order[i], order[j] = j, i
+    scores = course.tensor([float(x) for x in w]).log()[order]
+    weights = course.softmax(scores, 0)
+    key = digits(weights @ course.tensor([float(v[k]) for k in order]), 1)
+
     def one(x):
         return f"{float(x):.1f}"
 
     return {
         "params": {"a": ", ".join(map(one, w)), "i": i + 1, "j": j + 1} | {f"v{k + 1}": v[k] for k in range(4)},
-        "solution": {"b": ", ".join(map(one, b)), "y": f"${one(y)}$", "wrong": f"${one(wrong)}$"},
-        "answers": {"weights": list(map(one, b)), "y": one(y)},
+        "solution": {"b": ", ".join(digits(weights, 1)), "y": f"${key}$", "wrong": f"${one(wrong)}$"},
+        "answers": {"weights": digits(weights, 1), "y": key},
         "wrong": {"weights": [list(map(one, w))], "y": [one(wrong)]},
     }
 

@@ -1,12 +1,23 @@
-"""S^2, T(T+1)/2, S T. `verify` counts the non-zero weights of torch's attention under each mask."""
+"""Keys with a weight in the course's attention. `verify` counts those of torch's attention under each mask."""
+
+from exam_bank.course import reference
 
 
 def generate(rng):
     while True:
         S, T = rng.randint(4, 30), rng.randint(4, 30)
-        enc, dec, cross = S * S, T * (T + 1) // 2, S * T
-        if len({enc, dec, cross, T * T, S * (S + 1) // 2, T * (T - 1) // 2}) == 6:
+        if len({S * S, T * (T + 1) // 2, S * T, T * T, S * (S + 1) // 2, T * (T - 1) // 2}) == 6:
             break
+    course = reference("attention")
+
+    def visible(queries, keys, mask=None):
+        weights = course.attention(*(course.tensor([[1.0]] * n) for n in (queries, keys)), eye(keys), mask)
+        return int((weights > 0).sum())
+
+    def eye(n):
+        return course.tensor([[float(i == j) for j in range(n)] for i in range(n)])
+
+    enc, dec, cross = visible(S, S), visible(T, T, course.causal_mask(T)), visible(T, S)
     return {
         "params": {"S": S, "T": T},
         "solution": {"T1": T + 1, "enc": enc, "dec": dec, "cross": cross},

@@ -1,7 +1,8 @@
-"""Two best prefixes a level. `verify` prunes the full list of prefixes with numpy-free sorting."""
+"""The course's beam search with two places. `verify` prunes the full list of prefixes with numpy-free sorting."""
 
 from itertools import product
 
+from exam_bank.course import reference
 from exam_bank.figures import tree
 
 
@@ -29,6 +30,10 @@ def generate(rng):
         ):
             break
 
+    course = reference("decoding")
+    model = course.TableLM(3, 2, lambda ids: [2.0 ** -cost["".join("ab"[k] for k in ids) + ch] for ch in "ab"] + [0.0])
+    found = "".join("ab"[k] for k in course.beam(model, 3, 2, 0.0)[0])
+
     def below(prefix):
         if len(prefix) == 3:
             return []
@@ -37,18 +42,21 @@ def generate(rng):
     def show(texts):
         return ", ".join(f"{t} {total(t)}" for t in sorted(texts))
 
-    alt = "Tree of costs. " + " ".join(f"After '{p}': a {cost[p + 'a']}, b {cost[p + 'b']}." for p in prefixes)
+    alt = "Tree of costs. " + " ".join(
+        f"{f'After {p!r}' if p else 'At the start'} the letter a costs {cost[p + 'a']} and b costs {cost[p + 'b']}."
+        for p in prefixes
+    )
     return {
         "params": {"cost": cost},
         "solution": {
             "two": show(two),
             "kept": " and ".join(kept),
             "three": show(three),
-            "found": three[0],
+            "found": found,
             "greedy": greedy,
             "best": everything[0],
         },
-        "answers": {"kept": [" ".join(kept), ", ".join(kept)], "found": [three[0]]},
+        "answers": {"kept": [" ".join(kept), ", ".join(kept)], "found": [found]},
         "wrong": {"kept": [" ".join(reversed(kept))], "found": [greedy]},
         "figures": {"tree": tree(below(""), alt=alt)},
     }

@@ -1,8 +1,10 @@
-"""Cheapest of eight leaves. `verify` multiplies the probabilities of all paths as fractions."""
+"""The course's best path. `verify` multiplies the probabilities of all paths as fractions."""
 
+import math
 from fractions import Fraction
 from itertools import product
 
+from exam_bank.course import reference
 from exam_bank.figures import tree
 
 
@@ -18,10 +20,13 @@ def generate(rng):
         ties = any(cost[p + "a"] == cost[p + "b"] for p in prefixes)
         if not ties and total[ranked[0]] < total[ranked[1]] and greedy != ranked[0]:
             break
-    best = ranked[0]
+    course = reference("decoding")
+    model = course.TableLM(3, 2, lambda ids: [2.0 ** -cost["".join("ab"[k] for k in ids) + ch] for ch in "ab"] + [0.0])
+    ids, bits, _ = course.best_path(model, 3)
+    best, bits = "".join("ab"[k] for k in ids), round(bits / math.log(2))
     other = next(leaf for leaf in ranked[1:] if leaf != greedy)
     choices = [
-        (f"{best}, 1/{2 ** total[best]}", True, ""),
+        (f"{best}, 1/{2**bits}", True, ""),
         (f"{greedy}, 1/{2 ** total[greedy]}", False, "the greedy path"),
         (f"{other}, 1/{2 ** total[other]}", False, "not the lowest sum"),
         (f"{best}, 1/{total[best]}", False, "reads the sum of bits as the inverse probability"),
@@ -32,13 +37,16 @@ def generate(rng):
             return []
         return [(ch, str(cost[prefix + ch]), below(prefix + ch)) for ch in "ab"]
 
-    alt = "Tree of costs. " + " ".join(f"After '{p}': a {cost[p + 'a']}, b {cost[p + 'b']}." for p in prefixes)
+    alt = "Tree of costs. " + " ".join(
+        f"{f'After {p!r}' if p else 'At the start'} the letter a costs {cost[p + 'a']} and b costs {cost[p + 'b']}."
+        for p in prefixes
+    )
     return {
         "params": {"cost": cost},
         "solution": {
             "best": best,
-            "cost": total[best],
-            "den": 2 ** total[best],
+            "cost": bits,
+            "den": 2**bits,
             "greedy": greedy,
             "gcost": total[greedy],
         },

@@ -1,5 +1,6 @@
-"""Stepwise minimum against the best leaf. `verify` walks down with sorted lists of edges."""
+"""The course's greedy decoder against its best path. `verify` walks down with sorted lists of edges."""
 
+from exam_bank.course import reference
 from exam_bank.figures import tree
 
 
@@ -8,10 +9,11 @@ def generate(rng):
         first = rng.sample(range(1, 7), 3)
         second = [rng.sample(range(1, 10), 3) for _ in range(3)]
         total = {(i, j): first[i] + second[i][j] for i in range(3) for j in range(3)}
-        i = first.index(min(first))
-        j = second[i].index(min(second[i]))
+        course = reference("decoding")
+        rows = {"": [2.0**-c for c in first] + [0.0]} | {str(k): [2.0**-c for c in second[k]] + [0.0] for k in range(3)}
+        model = course.TableLM(4, 3, rows)
+        (i, j), best = course.greedy(model, 2)[0], tuple(course.best_path(model, 2)[0])
         ranked = sorted(total, key=total.get)
-        best = ranked[0]
         if total[best] < total[ranked[1]] and best != (i, j):
             break
     names = "abc"
@@ -23,8 +25,8 @@ def generate(rng):
     sibling = next((i, k) for k in range(3) if k != j)
     nodes = [(names[a], str(first[a]), [(names[b], str(second[a][b]), []) for b in range(3)]) for a in range(3)]
     alt = "Tree of costs. " + " ".join(
-        f"Start to {names[a]}: {first[a]}; from {names[a]} to a: {second[a][0]}, "
-        f"to b: {second[a][1]}, to c: {second[a][2]}."
+        f"From the start, {names[a]} costs {first[a]}; after {names[a]}, the letter a costs {second[a][0]}, "
+        f"b costs {second[a][1]} and c costs {second[a][2]}."
         for a in range(3)
     )
     return {

@@ -1,6 +1,12 @@
-"""Products and their sum. `verify` counts cells of a million equally likely draws."""
+"""The course's probability of whole texts, and a sum of two.
 
+`verify` counts cells of a million equally likely draws.
+"""
+
+import math
 from fractions import Fraction
+
+from exam_bank.course import reference
 
 
 def generate(rng):
@@ -19,6 +25,13 @@ def generate(rng):
         ]
         if len(set(options)) == 4 and c != e and start + steps[i][j] < 1 and steps[0][j] + steps[1][j] < 1:
             break
+
+    course = reference("decoding")
+    rows = {"": [a, 1 - a, 0, 0, 0], "0": [0, 0, c, 1 - c, 0], "1": [0, 0, e, 1 - e, 0]}
+    model = course.TableLM(5, 4, {prefix: [float(p) for p in row] for prefix, row in rows.items()})
+    own, sibling = (math.exp(course.sequence_logprob(model, [k, 2 + j], 2)) for k in (i, 1 - i))
+    options[0] = (own, own + sibling)
+    p1, p2 = options[0]
 
     def show(pair):
         return f"{float(pair[0]):.2f} and {float(pair[1]):.2f}"

@@ -1,7 +1,9 @@
-"""2^(k/T) over the sum. `verify` calls torch's softmax on the divided logits."""
+"""The course's warp with a temperature. `verify` calls torch's softmax on the divided logits."""
 
 import math
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -20,6 +22,9 @@ def generate(rng):
         if len(set(z)) > 1 and clear and min(p) > 0.004 and all(abs(v * 1000 % 1 - 0.5) > 1e-3 for v in p):
             break
 
+    course = reference("decoding")
+    key = digits(course.warp(course.tensor([z]) * math.log(2), float(T), 0, 1.0)[0], 3)
+
     def three(vector):
         return [f"{v:.3f}" for v in vector]
 
@@ -28,10 +33,10 @@ def generate(rng):
         "solution": {
             "scaled": ", ".join(f"{float(v / T):g}" for v in z),
             "e": ", ".join(f"{v:.4g}" for v in e),
-            "p": ", ".join(three(p)),
+            "p": ", ".join(key),
             "p1": ", ".join(three(plain)),
         },
-        "answers": {"p": three(p)},
+        "answers": {"p": key},
         "wrong": {"p": [three(plain), three(times)]},
     }
 

@@ -1,6 +1,11 @@
-"""r^(1/T). `verify` builds logits and takes the quotient of torch's softmax values."""
+"""The ratio of the course's warped probabilities.
+
+`verify` builds logits and takes the quotient of torch's softmax values.
+"""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 WORDS = [("tea", "coffee"), ("blue", "green"), ("yes", "no"), ("cat", "dog"), ("sun", "moon"), ("left", "right")]
 
@@ -14,6 +19,9 @@ def generate(rng):
         r, T, power, new, flat = root, "0.5", "2", root * root, 2 * root
     else:
         r, T, power, new, flat = root * root, "2", "{1/2}", root, Fraction(root * root, 2)
+    course = reference("decoding")
+    p = course.warp(course.tensor([[float(r), 1.0]]).log(), float(T), 0, 1.0)[0]
+    new = digits(p[0] / p[1], 0)
     options = [(Fraction(new), ""), (Fraction(r), "ignores the temperature")]
     options.append((Fraction(flat), "divides the ratio by the temperature"))
     options.append((Fraction(r) ** 2 if T == "2" else Fraction(r) ** 3, "uses a wrong power"))

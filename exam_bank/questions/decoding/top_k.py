@@ -1,6 +1,8 @@
-"""Share of the kept mass. `verify` masks the logits in torch and takes a softmax."""
+"""The course's warp with top-k. `verify` masks the logits in torch and takes a softmax."""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -17,15 +19,18 @@ def generate(rng):
         wrong = [w[order[0]], Fraction(1, k)]
         if all(abs(x - p) > Fraction(1, 100) for x in wrong) and (p * 1000) % 1 != Fraction(1, 2):
             break
+    course = reference("decoding")
+    warped = course.warp(course.tensor([[float(x) for x in w]]).log(), 1.0, k, 1.0)[0]
+    key = digits(warped[order[0]], 3)
     return {
         "params": {"w": ", ".join(f"{float(x):.2f}" for x in w), "k": k, "best": "ABCDE"[order[0]]},
         "solution": {
             "kept": ", ".join(sorted("ABCDE"[i] for i in order[:k])),
             "total": f"{float(total):.2f}",
             "own": f"{float(w[order[0]]):.2f}",
-            "p": f"{float(p):.3f}",
+            "p": key,
         },
-        "answers": {"p": f"{float(p):.3f}"},
+        "answers": {"p": key},
         "wrong": {"p": [f"{float(x):.3f}" for x in wrong]},
     }
 

@@ -1,6 +1,8 @@
-"""Shortest prefix with mass >= p. `verify` uses numpy's cumulative sum in whole hundredths."""
+"""The course's warp with top-p. `verify` uses numpy's cumulative sum in whole hundredths."""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -20,6 +22,10 @@ def generate(rng):
         if all(abs(x - p) > Fraction(1, 100) for x in wrong) and (p * 1000) % 1 != Fraction(1, 2):
             break
 
+    course = reference("decoding")
+    warped = course.warp(course.tensor([[v / 100 for v in parts]]).log(), 1.0, 0, limit / 100)[0]
+    keys = {"size": str(int((warped > 0).sum())), "p": digits(warped[order[0]], 3)}
+
     def two(v):
         return f"{v / 100:.2f}"
 
@@ -28,11 +34,11 @@ def generate(rng):
         "solution": {
             "sums": ", ".join(map(two, sums)),
             "total": two(sums[size - 1]),
-            "size": size,
+            "size": keys["size"],
             "own": two(parts[order[0]]),
-            "p": f"{float(p):.3f}",
+            "p": keys["p"],
         },
-        "answers": {"size": str(size), "p": f"{float(p):.3f}"},
+        "answers": keys,
         "wrong": {"size": [str(size - 1), str(size + 1)], "p": [f"{float(x):.3f}" for x in wrong]},
     }
 

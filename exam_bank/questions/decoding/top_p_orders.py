@@ -1,13 +1,6 @@
-"""Two set sizes. `verify` uses torch's softmax and cumulative sums."""
+"""The course's warp in both orders. `verify` uses torch's softmax and cumulative sums."""
 
-
-def size(p, limit):
-    total = 0.0
-    for n, v in enumerate(sorted(p, reverse=True), 1):
-        total += v
-        if total >= limit:
-            return n
-    return len(p)
+from exam_bank.course import reference
 
 
 def generate(rng):
@@ -22,7 +15,8 @@ def generate(rng):
         hot = [v**power for v in p]
         hot = [v / sum(hot) for v in hot]
         edges = [abs(sum(q[:n]) - limit) for q in (p, hot) for n in range(1, 6)]
-        plain, after = size(p, limit), size(hot, limit)
+        course = reference("decoding")
+        after, plain = (int((course.warp(course.tensor([p]).log(), t, 0, limit) > 0).sum()) for t in (float(T), 1.0))
         options = [(after, plain), (plain, after), (plain, plain), (after, after)]
         if plain != after and min(edges) > 0.012:
             break

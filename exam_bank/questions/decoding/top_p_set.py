@@ -1,6 +1,11 @@
-"""Prefix of the ranking. `verify` tries all subsets and takes the smallest, most probable one that reaches p."""
+"""What the course's top-p keeps.
+
+`verify` tries all subsets and takes the smallest, most probable one that reaches p.
+"""
 
 from itertools import combinations
+
+from exam_bank.course import reference
 
 
 def generate(rng):
@@ -16,6 +21,10 @@ def generate(rng):
         if 2 <= size <= 4 and all(abs(s - limit) > 1 for s in sums):
             break
 
+    course = reference("decoding")
+    warped = course.warp(course.tensor([[v / 100 for v in parts]]).log(), 1.0, 0, limit / 100)[0]
+    kept = [i for i, p in enumerate(warped.tolist()) if p > 0]
+
     def names(indices):
         return ", ".join(sorted("ABCDE"[i] for i in indices))
 
@@ -24,14 +33,14 @@ def generate(rng):
 
     tail = sorted(order, key=parts.__getitem__)[:size]
     options = [
-        (names(order[:size]), True, ""),
+        (names(kept), True, ""),
         (names(order[: size - 1]), False, "leaves out the symbol that crosses the limit"),
         (names(order[: size + 1]), False, "keeps one symbol too many"),
         (names([*order[: size - 1], order[-1]] if size < 4 else tail), False, "not the most probable symbols"),
     ]
     return {
         "params": {"w": ", ".join(map(two, parts)), "limit": two(limit)},
-        "solution": {"sums": ", ".join(map(two, sums)), "kept": names(order[:size])},
+        "solution": {"sums": ", ".join(map(two, sums)), "kept": names(kept)},
         "choices": {"kept": options},
         "answers": {},
     }

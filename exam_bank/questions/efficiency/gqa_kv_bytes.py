@@ -1,11 +1,13 @@
-"""KV-cache bytes. `verify` makes the tensors (without storage) and counts their bytes."""
+"""The course's count of KV-cache bytes. `verify` makes the tensors (without storage) and counts their bytes."""
+
+from exam_bank.course import reference
 
 
 def generate(rng):
     while True:
         L, h, g = rng.choice([16, 24, 28, 32, 36, 40]), rng.choice([16, 32]), rng.choice([2, 4, 8])
         dh, T = rng.choice([64, 128]), rng.choice([1024, 2048, 3072, 4096])
-        mib = 2 * L * g * dh * T * 2 // 2**20
+        mib = reference("minigpt").kv_cache_bytes(L, 1, T, g, dh, 2) // 2**20
         wrong = [
             (mib // 2, "counts keys only"),
             (mib * h // g, "uses the query heads"),

@@ -1,11 +1,13 @@
-"""floor(M / (B bytes a token)). `verify` bisects on the size of real (meta) tensors."""
+"""Memory divided by the course's KV-cache bytes of one token. `verify` bisects on the size of real (meta) tensors."""
+
+from exam_bank.course import reference
 
 
 def generate(rng):
     while True:
         M, L, g = rng.randint(2, 40), rng.choice([16, 24, 28, 32, 40]), rng.choice([2, 4, 8, 16, 32])
         dh, B = rng.choice([64, 96, 128]), rng.choice([3, 5, 6, 8, 10, 12, 16, 20, 24])
-        per = 2 * L * g * dh * 2
+        per = reference("minigpt").kv_cache_bytes(L, 1, 1, g, dh, 2)
         tokens = M * 2**30 // (B * per)
         if 100 <= tokens <= 60000:
             break

@@ -1,4 +1,6 @@
-"""Bytes a token times kept tokens. `verify` slices meta tensors to the window."""
+"""The course's KV-cache bytes, in full and for a window. `verify` slices meta tensors to the window."""
+
+from exam_bank.course import reference
 
 
 def generate(rng):
@@ -9,7 +11,7 @@ def generate(rng):
         per = 2 * L * g * dh * 2
         if per * w % 2**20 == 0:
             break
-    f1, f2, wm = (per * t // 2**20 for t in (T1, T2, w))
+    f1, f2, wm = (reference("minigpt").kv_cache_bytes(L, 1, t, g, dh, 2) // 2**20 for t in (T1, T2, w))
     return {
         "params": {"L": L, "g": g, "dh": dh, "w": w, "T1": T1, "T2": T2},
         "solution": {"per": per, "f1": f1, "f2": f2, "wm": wm},

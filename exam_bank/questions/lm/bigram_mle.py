@@ -1,6 +1,8 @@
-"""c(a, b) / c(a). `verify` lists the successors of a."""
+"""The course's estimate from the counts. `verify` lists the successors of a."""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 PAIRS = [("tea", "pot"), ("rain", "falls"), ("old", "trees"), ("night", "train"), ("river", "bank"), ("paper", "boat")]
 
@@ -15,10 +17,11 @@ def generate(rng):
         wrong = [Fraction(cab, ca - end), Fraction(cab, cb), Fraction(cab, n)]
         if end + cab < ca and (p * 1000) % 1 != Fraction(1, 2) and all(abs(w - p) > Fraction(1, 100) for w in wrong):
             break
+    key = digits(reference("noisy_channel").mle_prob(b, a, {f"{a} {b}": cab}, {a: ca}), 3)
     return {
         "params": {"n": n, "a": a, "b": b, "ca": ca, "end": end, "cab": cab, "cb": cb},
-        "solution": {"p": f"{float(p):.3f}"},
-        "answers": {"p": f"{float(p):.3f}"},
+        "solution": {"p": key},
+        "answers": {"p": key},
         "wrong": {"p": [f"{float(w):.3f}" for w in wrong]},
     }
 

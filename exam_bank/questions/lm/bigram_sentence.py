@@ -1,7 +1,10 @@
-"""Bigram counts. `verify` finds successors with string search and sums logarithms."""
+"""The course's bigram counts and estimates. `verify` finds successors with string search and sums logarithms."""
 
+import math
 from collections import Counter
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 WORDS = ["cats", "dogs", "see", "hear", "birds"]
 
@@ -29,22 +32,25 @@ def generate(rng):
         ties = (ratio * 1000) % 1 == Fraction(1, 2) or (prob * 10000) % 1 == Fraction(1, 2)
         if ok and not ties and prob > Fraction(1, 100):
             break
+    course = reference("noisy_channel")
+    counted = course.count_ngrams(sentences, 2)
+    steps = [course.mle_prob(y, x, *counted) for x, y in zip([course.B, *test], [*test, course.E])]
+    key, whole = digits(steps[1], 3), digits(math.prod(steps), 4)
     return {
         "params": {f"s{i}": " ".join(s) for i, s in enumerate(padded)} | {"a": a, "b": b, "test": f"{a} {b}"},
         "solution": {
             "ca": context[a],
             "cab": pairs[a, b],
-            "ratio": f"{float(ratio):.3f}",
+            "ratio": key,
             "terms": r"\cdot".join(r"\frac{%d}{%d}" % (pairs[x, y], context[x]) for x, y in zip(path, path[1:])),
-            "prob": f"{float(prob):.4f}",
+            "prob": whole,
         },
-        "answers": {"ratio": f"{float(ratio):.3f}", "sentence": f"{float(prob):.4f}"},
+        "answers": {"ratio": key, "sentence": whole},
         "wrong": {"ratio": [f"{float(w):.3f}" for w in wrong], "sentence": [f"{float(p[0] * p[1]):.4f}"]},
     }
 
 
 def verify(params):
-    import math
     import re
 
     text = " | ".join(params[f"s{i}"] for i in range(4))

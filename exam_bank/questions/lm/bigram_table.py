@@ -1,6 +1,8 @@
-"""Rows of counts to probabilities. `verify` uses the END column and a product of normalised matrices."""
+"""The course's estimates from a table of counts. `verify` uses the END column and a product of normalised matrices."""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 NAMES = ["rain", "sun", "wind"]
 
@@ -21,6 +23,9 @@ def generate(rng):
             prob *= Fraction(a, b)
         if prob > Fraction(1, 100) and (prob * 10**4) % 1 != Fraction(1, 2):
             break
+    steps = zip(["START", NAMES[i], NAMES[j]], [NAMES[i], NAMES[j], "END"], factors)
+    p = [reference("noisy_channel").mle_prob(y, x, {f"{x} {y}": a}, {x: b}) for x, y, (a, b) in steps]
+    key = digits(p[0] * p[1] * p[2], 4)
     short = Fraction(*factors[0]) * Fraction(*factors[1])
     params = {f"a{k}": start[k] for k in range(3)} | {"w1": NAMES[i], "w2": NAMES[j]}
     for letter, row, end in zip("bcd", body, ends):
@@ -29,10 +34,10 @@ def generate(rng):
         "params": params,
         "solution": {
             "total": sum(start),
-            "prob": f"{float(prob):.4f}",
+            "prob": key,
             "terms": r"\cdot".join(r"\frac{%d}{%d}" % f for f in factors),
         },
-        "answers": {"total": str(sum(start)), "prob": f"{float(prob):.4f}"},
+        "answers": {"total": str(sum(start)), "prob": key},
         "wrong": {"prob": [f"{float(short):.4f}"]},
     }
 

@@ -1,6 +1,12 @@
-"""Bits a character. `verify` computes the log-probability of the whole text and spreads it over its characters."""
+"""The course's bits a character.
 
+`verify` computes the log-probability of the whole text and spreads it over its characters.
+"""
+
+import math
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -18,9 +24,14 @@ def generate(rng):
         na, nb, ba, bb, ca, cb = nb, na, bb, ba, cb, ca
     better = "Model B" if swap else "Model A"
     other = "Model A" if swap else "Model B"
+
+    def cost(tokens, bits):
+        return digits(reference("tokenizers").bits_per_char([[-float(bits) * math.log(2)] * tokens], ["x" * chars]), 3)
+
+    keys = {"a": cost(na, ba), "b": cost(nb, bb)}
     return {
         "params": {"chars": chars, "na": na, "nb": nb, "ba": f"{float(ba):.1f}", "bb": f"{float(bb):.1f}"},
-        "solution": {"ca": f"{float(ca):.3f}", "cb": f"{float(cb):.3f}", "better": better},
+        "solution": {"ca": keys["a"], "cb": keys["b"], "better": better},
         "choices": {
             "better": [
                 (better, True, ""),
@@ -28,7 +39,7 @@ def generate(rng):
                 ("Both the same", False, "the totals differ"),
             ]
         },
-        "answers": {"a": f"{float(ca):.3f}", "b": f"{float(cb):.3f}"},
+        "answers": keys,
         "wrong": {"a": [f"{float(ba):.3f}"], "b": [f"{float(bb):.3f}"]},
     }
 

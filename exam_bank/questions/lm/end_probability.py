@@ -1,6 +1,8 @@
-"""Ends after w over occurrences of w. `verify` searches the text with regular expressions."""
+"""The course's bigram estimate of END. `verify` searches the text with regular expressions."""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 WORDS = ["go", "home", "now", "we"]
 
@@ -17,10 +19,12 @@ def generate(rng):
         wrong = [Fraction(e, 5), Fraction(c, words)]
         if (p * 1000) % 1 != Fraction(1, 2) and all(abs(x - p) > Fraction(1, 50) for x in wrong):
             break
+    course = reference("noisy_channel")
+    key = digits(course.mle_prob(course.E, w, *course.count_ngrams(sentences, 2)), 3)
     return {
         "params": {"n": 5, "list": "; ".join(f'"{" ".join(s)}"' for s in sentences), "w": w},
-        "solution": {"c": c, "e": e, "p": f"{float(p):.3f}"},
-        "answers": {"p": f"{float(p):.3f}"},
+        "solution": {"c": c, "e": e, "p": key},
+        "answers": {"p": key},
         "wrong": {"p": [f"{float(x):.3f}" for x in wrong]},
     }
 

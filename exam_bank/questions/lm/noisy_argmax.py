@@ -1,4 +1,8 @@
-"""Argmax of p(x|y) p(y). `verify` compares sums of logarithms instead of products."""
+"""The course's decoder on a text of one word. `verify` adds logarithms and takes the largest sum."""
+
+import math
+
+from exam_bank.course import reference
 
 SETS = [
     ("four candles", "fork handles", "for candles", "four handles"),
@@ -20,6 +24,12 @@ def generate(rng):
         clear = len(set(channel)) == len(set(prior)) == 4 and ranked[3] >= 1.15 * ranked[2]
         if clear and len({best, sound, lm}) == 3:
             break
+    course = reference("noisy_channel")
+    heard = [[math.log(c / 100) for c in channel]]
+    model = {f"{course.B} {y}": math.log(p / 100) for y, p in zip(names, prior)} | {
+        f"{y} {course.E}": 0.0 for y in names
+    }
+    chosen = course.decode(["x"], [names], heard, model)[0][0]
     why = {sound: "maximises p(x|y) only", lm: "maximises p(y) only"}
     params = {f"y{i}": names[i] for i in range(4)}
     params |= {f"c{i}": f"{channel[i] / 100:.2f}" for i in range(4)}
@@ -28,17 +38,19 @@ def generate(rng):
         "params": params,
         "solution": {
             "products": ", ".join(map(str, product)),
-            "best": names[best],
+            "best": chosen,
             "sound": names[sound],
             "prior": names[lm],
         },
-        "choices": {"best": [(names[i], i == best, why.get(i, "maximises neither")) for i in range(4)]},
+        "choices": {
+            "best": [
+                (n, n == chosen, "" if n == chosen else why.get(i, "maximises neither")) for i, n in enumerate(names)
+            ]
+        },
         "answers": {},
     }
 
 
 def verify(params):
-    import math
-
     score = {params[f"y{i}"]: math.log(float(params[f"c{i}"])) + math.log(float(params[f"l{i}"])) for i in range(4)}
     return {"best": max(score, key=score.get)}

@@ -1,6 +1,9 @@
-"""Channel times bigram estimate. `verify` counts expected cases in a large population of typed words."""
+"""The course's bigram estimates and decoder. `verify` counts expected cases in a large population of typed words."""
 
+import math
 from fractions import Fraction
+
+from exam_bank.course import reference
 
 CASES = [
     ("hoise", "the", ("house", "noise", "hoist", "horse")),
@@ -24,6 +27,11 @@ def generate(rng):
         if best not in others and ranked[3] >= 1.15 * ranked[2]:
             break
     total = sum(counts) + rng.randint(20, 200)
+    course = reference("noisy_channel")
+    seen = {f"{prev} {y}": n for y, n in zip(names, counts)}, {prev: total}
+    model = {f"{course.B} {y}": math.log(course.mle_prob(y, prev, *seen)) for y in names}
+    model |= {f"{y} {course.E}": 0.0 for y in names}
+    chosen = course.decode([typed], [names], [[math.log(c / 1000) for c in channel]], model)[0][0]
     params = {"typed": typed, "prev": prev, "total": total} | {f"y{i}": names[i] for i in range(4)}
     params |= {f"c{i}": f"{channel[i] / 1000:.3f}" for i in range(4)} | {f"n{i}": counts[i] for i in range(4)}
     why = {channel.index(max(channel)): "the most likely error, whatever the context"}
@@ -31,10 +39,14 @@ def generate(rng):
     return {
         "params": params,
         "solution": {
-            "best": names[best],
+            "best": chosen,
             "products": ", ".join(f"{n} {p / 1000:.3f}" for n, p in zip(names, product)),
         },
-        "choices": {"best": [(names[i], i == best, why.get(i, "the product is lower")) for i in range(4)]},
+        "choices": {
+            "best": [
+                (n, n == chosen, "" if n == chosen else why.get(i, "the product is lower")) for i, n in enumerate(names)
+            ]
+        },
         "answers": {},
     }
 

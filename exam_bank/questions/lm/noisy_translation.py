@@ -27,7 +27,9 @@ def generate(rng):
             "noend": names[j],
             "channel": names[k],
         },
-        "choices": {"best": [(n, r == i, why.get(r, "its product is smaller")) for r, n in enumerate(names)]},
+        "choices": {
+            "best": [(n, r == i, "" if r == i else why.get(r, "its product is smaller")) for r, n in enumerate(names)]
+        },
         "answers": {},
     }
 

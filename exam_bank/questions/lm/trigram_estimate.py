@@ -1,6 +1,11 @@
-"""MLE and add-one. `verify` builds the full list of pretended observations and counts in it."""
+"""The course's two estimates from the counts.
+
+`verify` builds the full list of pretended observations and counts in it.
+"""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 CONTEXTS = [("at", "the"), ("in", "a"), ("of", "my"), ("on", "the")]
 WORDS = ["house", "garden", "river", "school", "market", "harbour"]
@@ -18,12 +23,16 @@ def generate(rng):
         tie = any((v * 1000) % 1 == Fraction(1, 2) for v in (mle, smooth))
         if not tie and abs(mle - smooth) > Fraction(1, 50) and all(abs(w - smooth) > Fraction(1, 100) for w in wrong):
             break
+    course, context = reference("noisy_channel"), f"{a} {b}"
+    counts = {f"{context} {words[k]}": n[k] for k in range(3)}, {context: total}
+    keys = {"mle": digits(course.mle_prob(words[i], context, *counts), 3)}
+    keys["smooth"] = digits(course.addk_prob(words[i], context, *counts, V, 1), 3)
     return {
         "params": {"a": a, "b": b, "V": V, "w": words[i]}
         | {f"w{k}": words[k] for k in range(3)}
         | {f"n{k}": n[k] for k in range(3)},
-        "solution": {"total": total, "n": n[i], "mle": f"{float(mle):.3f}", "smooth": f"{float(smooth):.3f}"},
-        "answers": {"mle": f"{float(mle):.3f}", "smooth": f"{float(smooth):.3f}"},
+        "solution": {"total": total, "n": n[i]} | keys,
+        "answers": keys,
         "wrong": {"mle": [f"{float(smooth):.3f}"], "smooth": [f"{float(w):.3f}" for w in [*wrong, mle]]},
     }
 

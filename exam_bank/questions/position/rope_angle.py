@@ -1,4 +1,6 @@
-"""m b^(-2i/d). `verify` takes torch's outer product of positions and frequencies."""
+"""The course's table of RoPE angles. `verify` takes torch's outer product of positions and frequencies."""
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -14,10 +16,11 @@ def generate(rng):
             and all(abs(w / angle - 1) > 0.01 and abs(w - angle) > 0.01 for w in wrong)
         ):
             break
+    key = digits(reference("minigpt").rope_angles(m + 1, d, float(b))[m, i], 3)
     return {
         "params": {"d": d, "b": b, "i": i, "m": m},
-        "solution": {"e": f"{{{2 * i}/{d}}}", "theta": f"{theta:.5f}", "angle": f"{angle:.3f}"},
-        "answers": {"angle": f"{angle:.3f}"},
+        "solution": {"e": f"{{{2 * i}/{d}}}", "theta": f"{theta:.5f}", "angle": key},
+        "answers": {"angle": key},
         "wrong": {"angle": [f"{w:.3f}" for w in wrong]},
     }
 

@@ -1,6 +1,8 @@
-"""R_m q. `verify` multiplies complex numbers."""
+"""The course's RoPE on one pair. `verify` multiplies complex numbers."""
 
 import math
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -22,6 +24,15 @@ def generate(rng):
         ):
             break
 
+    course = reference("minigpt")
+
+    def turned(pair, position):
+        """The pair as the second of two, whose speed is base^(-1/2): here theta."""
+        x, places = course.tensor([[0.0, float(pair[0]), 0.0, float(pair[1])]]), course.torch.tensor([position])
+        return course.apply_rope(x, places, math.radians(theta) ** -2)[0, [1, 3]]
+
+    key = digits(turned(q, m), 2)
+
     def two(vector):
         return [f"{v if abs(v) > 5e-3 else 0.0:.2f}" for v in vector]
 
@@ -31,9 +42,9 @@ def generate(rng):
             "angle": m * theta,
             "c": f"{math.cos(math.radians(m * theta)) + 1e-12:.4f}".replace("-0.0000", "0.0000"),
             "s": f"{math.sin(math.radians(m * theta)) + 1e-12:.4f}".replace("-0.0000", "0.0000"),
-            "y": ", ".join(two(y)),
+            "y": ", ".join(key),
         },
-        "answers": {"rotated": two(y)},
+        "answers": {"rotated": key},
         "wrong": {"rotated": [two(other) for other in others]},
     }
 

@@ -1,4 +1,11 @@
-"""Quarter and half turns. `verify` rotates both vectors at their own positions with complex numbers."""
+"""The course's RoPE on both pairs, a quarter and a half turn a position.
+
+`verify` rotates both vectors at their own positions with complex numbers.
+"""
+
+import math
+
+from exam_bank.course import digits, reference
 
 
 def turn(v, quarters):
@@ -19,6 +26,16 @@ def generate(rng):
         if (n - m) % 4 and all(v != s1 + s2 for v in wrong):
             break
 
+    course = reference("minigpt")
+
+    def turned(pair, position, theta):
+        """The pair as the second of two, whose speed is base^(-1/2): here theta."""
+        x, places = course.tensor([[0.0, float(pair[0]), 0.0, float(pair[1])]]), course.torch.tensor([position])
+        return course.apply_rope(x, places, theta**-2)[0, [1, 3]]
+
+    pairs = ((q1, k1, math.pi / 2), (q2, k2, math.pi))
+    key = digits(sum(turned(q, m, theta) @ turned(k, n, theta) for q, k, theta in pairs), 0)
+
     def show(v):
         return f"{v[0]}, {v[1]}"
 
@@ -32,9 +49,9 @@ def generate(rng):
             "r2": show(r2),
             "s1": s1,
             "s2": s2,
-            "score": s1 + s2,
+            "score": key,
         },
-        "answers": {"score": str(s1 + s2)},
+        "answers": {"score": key},
         "wrong": {"score": sorted({str(v) for v in wrong})},
     }
 

@@ -15,7 +15,12 @@ def generate(rng):
     return {
         "params": params,
         "solution": {"margins": ", ".join(f"{n} ${v}$" for n, v in zip("ABCD", m)), "pair": "ABCD"[i]},
-        "choices": {"pair": [(f"Pair {n}", k == i, why.get(k, "its margin is larger")) for k, n in enumerate("ABCD")]},
+        "choices": {
+            "pair": [
+                (f"Pair {n}", k == i, "" if k == i else why.get(k, "its margin is larger"))
+                for k, n in enumerate("ABCD")
+            ]
+        },
         "answers": {},
     }
 

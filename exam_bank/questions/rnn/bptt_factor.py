@@ -1,6 +1,8 @@
-"""Product of w (1 - h^2). `verify` rebuilds the inputs with atanh and lets torch differentiate."""
+"""The course's Jacobian of one unit. `verify` rebuilds the inputs with atanh and lets torch differentiate."""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -14,10 +16,13 @@ def generate(rng):
             1, 10**6
         ):
             break
+    course = reference("lstm")
+    states = course.tensor([[0.0], *([float(x)] for x in h)])
+    key = digits(course.jacobian_norms(course.tensor([[float(w)]]), states)[0], 4)
     return {
         "params": {"w": f"{float(w):.1f}"} | {f"h{i + 1}": f"{float(h[i]):.1f}" for i in range(3)},
-        "solution": {f"f{i + 1}": f"{float(factors[i]):.4f}" for i in range(3)} | {"grad": f"{float(grad):.4f}"},
-        "answers": {"grad": f"{float(grad):.4f}"},
+        "solution": {f"f{i + 1}": f"{float(factors[i]):.4f}" for i in range(3)} | {"grad": key},
+        "answers": {"grad": key},
         "wrong": {"grad": [f"{float(x):.4f}" for x in wrong]},
     }
 

@@ -1,6 +1,11 @@
-"""w^T and its inverse. `verify` differentiates the recurrence with torch and clips with its own function."""
+"""The course's Jacobian of a unit at slope 1, and its inverse.
+
+`verify` differentiates the recurrence with torch and clips with its own function.
+"""
 
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -15,10 +20,13 @@ def generate(rng):
             and all(abs(x - factor) > Fraction(7, 5) for x in (w * T, w ** (T - 1), w ** (T + 1)))
         ):
             break
+    course = reference("lstm")
+    norm = course.jacobian_norms(course.tensor([[float(w)]]), course.tensor([[0.0]] * (T + 1)))[0]
+    grown, scale = digits(norm, 1), digits(1 / norm, 4)
     return {
         "params": {"w": f"{float(w):.2f}", "T": T},
-        "solution": {"factor": f"{float(factor):.1f}", "scale": f"{float(1 / factor):.4f}"},
-        "answers": {"factor": f"{float(factor):.1f}", "scale": f"{float(1 / factor):.4f}"},
+        "solution": {"factor": grown, "scale": scale},
+        "answers": {"factor": grown, "scale": scale},
         "wrong": {"factor": [f"{float(w * T):.1f}", f"{float(w ** (T - 1)):.1f}"]},
     }
 

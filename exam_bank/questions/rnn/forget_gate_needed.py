@@ -1,4 +1,8 @@
-"""r^(1/T). `verify` bisects on the repeated product."""
+"""The gate that belongs to the course's bias. `verify` bisects on the repeated product."""
+
+import math
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -11,10 +15,11 @@ def generate(rng):
         wrong = [(r / 100) / T, 1 - (1 - r / 100) / T]
         if abs((f * 1000) % 1 - 0.5) > 1e-3 and all(abs(w - f) > 0.006 for w in wrong):
             break
+    gate = digits(1 / (1 + math.exp(-reference("lstm").forget_bias(r / 100, T))), 3)
     return {
         "params": {"r": r, "T": T},
-        "solution": {"rr": f"{r / 100:.2f}", "f": f"{f:.3f}"},
-        "answers": {"f": f"{f:.3f}"},
+        "solution": {"rr": f"{r / 100:.2f}", "f": gate},
+        "answers": {"f": gate},
         "wrong": {"f": [f"{w:.3f}" for w in wrong]},
     }
 

@@ -1,8 +1,9 @@
-"""A drawn LSTM step. `verify` runs torch's LSTMCell with biases that give these gates."""
+"""A drawn step of the course's LSTM cell. `verify` runs torch's LSTMCell with biases that give these gates."""
 
 import math
 from fractions import Fraction
 
+from exam_bank.course import digits, reference
 from exam_bank.figures import flow
 
 
@@ -20,6 +21,15 @@ def generate(rng):
         far = abs(swapped - c) > Fraction(3, 100) and all(abs(w - h) > 0.05 for w in wrong_h)
         if far and abs(c) > Fraction(1, 5) and abs(h) > 0.05 and abs(abs(h * 100) % 1 - 0.5) > 1e-3:
             break
+
+    course = reference("lstm")
+    zero = course.tensor([[0.0]])
+    gates = [math.log(i / (1 - i)), math.log(f / (1 - f)), math.atanh(g), math.log(o / (1 - o))]
+    weights = course.tensor([[0.0]] * 4)
+    hidden, cell = course.lstm_cell(
+        zero, zero, course.tensor([[float(c0)]]), weights, weights, course.tensor(gates), course.tensor([0.0] * 4)
+    )
+    key_c, key_h = digits(cell, 2)[0][0], digits(hidden, 2)[0][0]
 
     def one(v):
         return f"{float(v):.1f}"
@@ -50,8 +60,8 @@ def generate(rng):
     names = {"c0": c0, "i": i, "f": f, "o": o, "g": g}
     return {
         "params": {k: one(v) for k, v in names.items()},
-        "solution": {"c": f"{float(c):.2f}", "th": f"{math.tanh(c):.3f}", "h": f"{h:.2f}"},
-        "answers": {"c": f"{float(c):.2f}", "h": f"{h:.2f}"},
+        "solution": {"c": key_c, "th": f"{math.tanh(c):.3f}", "h": key_h},
+        "answers": {"c": key_c, "h": key_h},
         "wrong": {"c": [f"{float(swapped):.2f}"], "h": [f"{w:.2f}" for w in wrong_h]},
         "figures": {"cell": flow(boxes, arrows, alt, width=450, height=250)},
     }

@@ -1,7 +1,9 @@
-"""c = f c0 + i g, h = o tanh c. `verify` runs torch's LSTMCell with biases that give these gates."""
+"""A step of the course's LSTM cell. `verify` runs torch's LSTMCell with biases that give these gates."""
 
 import math
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -16,6 +18,14 @@ def generate(rng):
         ok = all(abs(x - c) > Fraction(3, 100) for x in wrong_c) and all(abs(x - h) > 0.02 for x in wrong_h)
         if ok and c0 and abs(c) > Fraction(1, 10) and abs(abs(h * 1000) % 1 - 0.5) > 1e-4:
             break
+    course = reference("lstm")
+    zero = course.tensor([[0.0]])
+    gates = [math.log(i / (1 - i)), math.log(f / (1 - f)), math.atanh(g), math.log(o / (1 - o))]
+    weights = course.tensor([[0.0]] * 4)
+    hidden, cell = course.lstm_cell(
+        zero, zero, course.tensor([[float(c0)]]), weights, weights, course.tensor(gates), course.tensor([0.0] * 4)
+    )
+    key_c, key_h = digits(cell, 2)[0][0], digits(hidden, 3)[0][0]
     return {
         "params": {
             "c0": f"{float(c0):.1f}",
@@ -24,8 +34,8 @@ def generate(rng):
             "o": f"{float(o):.1f}",
             "g": f"{float(g):.1f}",
         },
-        "solution": {"c": f"{float(c):.2f}", "th": f"{math.tanh(c):.4f}", "h": f"{h:.3f}"},
-        "answers": {"c": f"{float(c):.2f}", "h": f"{h:.3f}"},
+        "solution": {"c": key_c, "th": f"{math.tanh(c):.4f}", "h": key_h},
+        "answers": {"c": key_c, "h": key_h},
         "wrong": {"c": [f"{float(x):.2f}" for x in wrong_c], "h": [f"{x:.3f}" for x in wrong_h]},
     }
 

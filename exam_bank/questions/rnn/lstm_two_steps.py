@@ -1,6 +1,12 @@
-"""Two cell updates. `verify` uses the unrolled sum of contributions, each with its product of later forget gates."""
+"""Two steps of the course's LSTM cell.
 
+`verify` uses the unrolled sum of contributions, each with its product of later forget gates.
+"""
+
+import math
 from fractions import Fraction
+
+from exam_bank.course import digits, reference
 
 
 def generate(rng):
@@ -18,11 +24,20 @@ def generate(rng):
             and abs(c2) > Fraction(1, 20)
         ):
             break
+    course = reference("lstm")
+    zero, weights = course.tensor([[0.0]]), course.tensor([[0.0]] * 4)
+
+    def step(c, i, f, g):
+        biases = course.tensor([math.log(i / (1 - i)), math.log(f / (1 - f)), math.atanh(g), 0.0])
+        return course.lstm_cell(zero, zero, c, weights, weights, biases, 0 * biases)[1]
+
+    first = step(course.tensor([[float(c0)]]), i1, f1, g1)
+    key = digits(step(first, i2, f2, g2), 3)[0][0]
     names = {"c0": c0, "i1": i1, "f1": f1, "g1": g1, "i2": i2, "f2": f2, "g2": g2}
     return {
         "params": {k: f"{float(v):.1f}" for k, v in names.items()},
-        "solution": {"c1": f"{float(c1):.2f}", "c2": f"{float(c2):.3f}", "keep": f"{float(f1 * f2):.2f}"},
-        "answers": {"cell": f"{float(c2):.3f}"},
+        "solution": {"c1": digits(first, 2)[0][0], "c2": key, "keep": f"{float(f1 * f2):.2f}"},
+        "answers": {"cell": key},
         "wrong": {"cell": [f"{float(swapped):.3f}", f"{float(once):.3f}"]},
     }
 

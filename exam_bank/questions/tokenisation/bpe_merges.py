@@ -1,6 +1,11 @@
-"""Greedy pair counts without ties. `verify` repeats the words and works on spaced text with regular expressions."""
+"""The course's BPE trainer, where no two pairs are equally frequent.
+
+`verify` repeats the words and works on spaced text with regular expressions.
+"""
 
 from collections import Counter
+
+from exam_bank.course import reference
 
 POOL = [
     "nest",
@@ -52,7 +57,8 @@ def generate(rng):
         merges = train([(list(w), n) for w, n in zip(words, counts)], 3)
         if merges:
             break
-    names = [m for m, _ in merges]
+    learned = reference("tokenizers").train_bpe(dict(zip(words, counts)), 3)
+    names = ["".join(pair) for pair in learned]
     return {
         "params": {f"w{i}": w for i, w in enumerate(words)} | {f"n{i}": n for i, n in enumerate(counts)},
         "solution": {

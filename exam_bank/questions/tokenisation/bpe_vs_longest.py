@@ -1,4 +1,9 @@
-"""BPE and longest match on one word where they differ. `verify` uses replacements and a regular expression."""
+"""The course's BPE and a longest match on one word where they differ.
+
+`verify` uses replacements and a regular expression.
+"""
+
+from exam_bank.course import reference
 
 POOL = [
     "nested",
@@ -48,9 +53,7 @@ def longest_match(word, vocab):
 def generate(rng):
     while True:
         merges, word = learn(rng), rng.choice(POOL)
-        symbols = list(word)
-        for a, b in merges:
-            symbols = join(symbols, a, b)
+        symbols = reference("tokenizers").encode_bpe(word, merges)
         greedy = longest_match(word, {*word, *(a + b for a, b in merges)})
         if len({a + b for a, b in merges}) == 4 and greedy != symbols:
             break

@@ -1,4 +1,6 @@
-"""Letters + merges + specials. `verify` really merges and builds the set of symbols."""
+"""Letters, the course's merges, specials. `verify` really merges and builds the set of symbols."""
+
+from exam_bank.course import reference
 
 POOL = ["banana", "bandit", "cabin", "dancer", "ladder", "garden", "planet", "pattern", "tandem", "winter"]
 
@@ -7,7 +9,7 @@ def generate(rng):
     words = rng.sample(POOL, 3)
     letters = sorted(set("".join(words)))
     k, s = rng.randint(3, 8), rng.randint(2, 5)
-    size = len(letters) + k + s
+    size = len(letters) + len(reference("tokenizers").train_bpe(dict.fromkeys(words, 1), k)) + s
     wrong = {str(k + s), str(len(letters) + s), str(len("".join(words)) + k + s)} - {str(size)}
     return {
         "params": {"words": ", ".join(words), "k": k, "s": s},

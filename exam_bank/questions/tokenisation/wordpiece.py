@@ -1,4 +1,6 @@
-"""Longest match, left to right. `verify` recurses on the rest of the word with an explicit scan of the vocabulary."""
+"""The course's WordPiece. `verify` recurses on the rest of the word with an explicit scan of the vocabulary."""
+
+from exam_bank.course import reference
 
 WORDS = [
     "unfolding",
@@ -14,20 +16,6 @@ WORDS = [
 ]
 
 
-def split(word, vocab):
-    pieces, start = [], 0
-    while start < len(word):
-        for end in range(len(word), start, -1):
-            piece = ("##" if start else "") + word[start:end]
-            if piece in vocab:
-                pieces.append(piece)
-                start = end
-                break
-        else:
-            return None
-    return pieces
-
-
 def generate(rng):
     while True:
         word = rng.choice(WORDS)
@@ -36,8 +24,8 @@ def generate(rng):
             cuts = sorted(rng.sample(range(1, len(word)), rng.randint(2, 3)))
             ends = [0, *cuts, len(word)]
             vocab |= {("##" if a else "") + word[a:b] for a, b in zip(ends, ends[1:])}
-        pieces = split(word, vocab)
-        if pieces and 3 <= len(pieces) <= 5 and 7 <= len(vocab) <= 10:
+        pieces = reference("tokenizers").wordpiece_encode(word, sorted(vocab))
+        if 3 <= len(pieces) <= 5 and 7 <= len(vocab) <= 10:
             break
     right = " ".join(pieces)
     return {

@@ -25,7 +25,9 @@ def generate(rng):
         ("training", [(t + 1, float(v)) for t, v in enumerate(train)]),
         ("held-out", [(t + 1, float(v)) for t, v in enumerate(held)]),
     ]
-    words = "; ".join(f"{name}: " + ", ".join(f"{y:.2f}" for _, y in points) for name, points in lines)
+    words = ". ".join(
+        f"The {name} loss is " + ", ".join(f"{y:.2f} after epoch {x:g}" for x, y in points) for name, points in lines
+    )
     return {
         "params": {"steps": steps}
         | {f"h{t + 1}": t + 1 for t in range(steps)}

@@ -21,9 +21,9 @@ def generate(rng):
         "answers": {"greedy": ["ab"[i] + names[j]], "costs": [[str(v) for v in row] for row in total],
                     "best": total[i][j] == least},
         "wrong": {"greedy": ["ab"[1 - i] + names[j]]},
-        "figures": {"tree": tree(nodes, alt=f"Tree. Start to a: {first[0]}, to b: {first[1]}. From a to {names[0]}: "
-                    f"{second[0][0]}, to {names[1]}: {second[0][1]}. From b to {names[0]}: {second[1][0]}, to "
-                    f"{names[1]}: {second[1][1]}.")},
+        "figures": {"tree": tree(nodes, alt=f"Tree of costs. From the start, a costs {first[0]} and b costs {first[1]}. "
+                    f"After a, {names[0]} costs {second[0][0]} and {names[1]} costs {second[0][1]}. After b, {names[0]} "
+                    f"costs {second[1][0]} and {names[1]} costs {second[1][1]}.")},
     }
 
 
