@@ -97,7 +97,6 @@ def _obey_grade(orders: dict[str, Any], zygote: Zygote) -> int:
         student_id=orders["student"],
         watcher=Watcher(write=lambda report: write_results(report, out)),
     )
-    write_results(graded.report, out)
     write_pages(graded, out)
     if orders["as_json"]:
         stdout.print_json(json.dumps(gradescope.render(graded.report)))
