@@ -3,6 +3,7 @@
 The notebook library is not used for reading: it loses the source of notebooks without a version key, recurses over
 metadata, and turns small faults into errors that name no cause. Here the JSON is decoded once, outputs are cut out
 of large files before that, and only what the grader needs is taken: kind, source, id, tag and run number of a cell.
+How many values there are is counted before any of them is made, since a byte of JSON can cost thirty of memory.
 """
 
 from __future__ import annotations
@@ -14,16 +15,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.errors import SubmissionError
+from autograder.lean import LARGE, TooLarge, lean, utf_16_of
 from autograder.model import Edit, Note
 
 __all__ = ["Cell", "Decoded", "decode"]
 
 #: More code cells or characters than any course's notebook has.
 MAX_CELLS = 2_000
-MAX_SOURCE = 8 * 2**20
-#: From this size on, outputs are cut out of the text before it is decoded.
-_LARGE = 2 * 2**20
+MAX_SOURCE = 4 * 2**20
+#: Values of a notebook without its outputs, in a file from this size on.
+MAX_VALUES = 300_000
+_COUNTED = 2**20
 _SAVE_AGAIN = "Open the notebook in Jupyter or Colab, save it, and hand it in again."
+_RIGHT_FILE = (
+    "Check that it is the right file. In Jupyter or Colab choose File → Download → Download .ipynb, and hand that in."
+)
+_NEXT_TIME = "It was graded all the same. Next time, open it in Jupyter or Colab and save it before you hand it in."
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +75,14 @@ def decode(content: bytes, key: str) -> Decoded:
     Raises SubmissionError with the cause and what to do.
     """
     found = Decoded()
-    if len(content) > _LARGE and not content.startswith(_UTF_16):
-        content, dropped = _without_outputs(content)
-        if dropped:
-            found.edits.append(Edit(f"dropped {dropped // 1_000_000} MB of saved outputs"))
+    if len(content) > LARGE and not utf_16_of(content):
+        content = _without_outputs(content, found)
+    if len(content) > _COUNTED:
+        _refuse_too_many_values(content)
     text = _text(content, found)
+    del content  # all of these can be large, and one odd character makes a text four times as wide
     notebook = _notebook(_json(text, found))
+    del text
     _about_the_version(notebook, found)
     metadata = _table(notebook.get("metadata"))
     _refuse_other_language(metadata)
@@ -92,11 +101,8 @@ def decode(content: bytes, key: str) -> Decoded:
 
 def _text(content: bytes, found: Decoded) -> str:
     """Bytes → text. UTF-8 silently, with or without a byte-order mark; anything else with a note."""
-    if content.startswith(_UTF_16):
+    if encoding := utf_16_of(content):
         found.note("The file is saved as UTF-16 instead of UTF-8; it was converted.")
-        encoding = (
-            "utf-16" if content[:1] in (b"\xff", b"\xfe") else ("utf-16-le" if content[:1] == b"{" else "utf-16-be")
-        )
         return content.decode(encoding, "replace")
     try:
         return content.decode("utf-8-sig")
@@ -108,39 +114,27 @@ def _text(content: bytes, found: Decoded) -> str:
         return content.decode("latin-1")
 
 
-#: How UTF-16 begins: with its mark, or with a brace and half a character.
-_UTF_16 = (b"\xff\xfe", b"\xfe\xff", b"{\0", b"\0{")
-_BULK = re.compile(rb'(?<!\\)"(outputs|attachments|widgets)"\s*:\s*(?=[\[{])')
-#: Everything up to the next bracket outside of strings: one match a bracket, so that long outputs are passed over fast.
-_BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+([\[\]{}])', re.DOTALL)
+def _without_outputs(content: bytes, found: Decoded) -> bytes:
+    try:
+        content, dropped = lean([content], 2 * MAX_SOURCE)
+    except TooLarge:
+        raise SubmissionError(_TOO_MUCH) from None
+    if dropped:
+        found.edits.append(Edit(f"dropped {dropped // 1_000_000} MB of saved outputs"))
+    return content
 
 
-def _without_outputs(content: bytes) -> tuple[bytes, int]:
-    """Cut the values of "outputs", "attachments" and "widgets" out of the file; returns how many bytes went.
-
-    An unescaped `"outputs":` can only be a key, since quotes inside JSON strings are escaped.
-    """
-    pieces, position, dropped = [], 0, 0
-    while (match := _BULK.search(content, position)) is not None:
-        end = _value_end(content, match.end())
-        if end is None:
-            break
-        empty = b"[]" if content.startswith(b"[", match.end()) else b"{}"
-        pieces += [content[position : match.end()], empty]
-        dropped += end - match.end()
-        position = end
-    return b"".join([*pieces, content[position:]]), dropped
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_TOO_MUCH = "The notebook holds more than 4 million characters of code and text. Hand in less."
 
 
-def _value_end(content: bytes, start: int) -> int | None:
-    """Where the array or object that begins at `start` ends; None if it does not."""
-    depth = 0
-    while (found := _BRACKET.match(content, start)) is not None:
-        depth += 1 if found[1] in b"[{" else -1
-        start = found.end()
-        if depth == 0:
-            return start
-    return None
+def _refuse_too_many_values(content: bytes) -> None:
+    outside = _STRING.sub(b"", content)
+    if sum(map(outside.count, (b",", b"[", b"{"))) > MAX_VALUES:
+        raise SubmissionError(
+            f"The notebook's file holds more than {MAX_VALUES} values beside its outputs, far more than any notebook "
+            f"needs. {_SAVE_AGAIN}"
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -160,7 +154,7 @@ def _json(text: str, found: Decoded) -> Any:
     rest = text[end:].strip()
     if rest:
         line = text.count("\n", 0, end) + 1
-        found.note(f"There is text behind the end of the notebook (line {line}); it was left out. {_SAVE_AGAIN}")
+        found.note(f"There is text behind the end of the notebook (line {line}); it was left out. {_NEXT_TIME}")
     return value
 
 
@@ -183,7 +177,7 @@ def _broken(text: str, error: ValueError) -> str:
             "you want, remove the markers, check that the notebook opens in Jupyter, and hand it in again."
         )
     if text.lstrip()[:1] not in "{[":
-        return f"The file is not a notebook: it does not begin like one. {_SAVE_AGAIN}"
+        return f"The file is not a notebook: it does not begin like one. {_RIGHT_FILE}"
     line, column = getattr(error, "lineno", None), getattr(error, "colno", None)
     place = f" in line {line}, column {column}" if line else ""
     if getattr(error, "pos", 0) >= len(text.rstrip()) - 1 or "Unterminated" in str(error):
@@ -194,18 +188,18 @@ def _broken(text: str, error: ValueError) -> str:
 def _notebook(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         kind = "a list" if isinstance(value, list) else "a single value"
-        raise SubmissionError(f"The file is valid JSON, but not a notebook: it holds {kind}. {_SAVE_AGAIN}")
+        raise SubmissionError(f"The file is valid JSON, but not a notebook: it holds {kind}. {_RIGHT_FILE}")
     if not isinstance(value.get("cells"), list) and not isinstance(value.get("worksheets"), list):
-        raise SubmissionError(f"The file is valid JSON, but not a notebook: it has no cells. {_SAVE_AGAIN}")
+        raise SubmissionError(f"The file is valid JSON, but not a notebook: it has no cells. {_RIGHT_FILE}")
     return value
 
 
 def _about_the_version(notebook: Mapping[str, Any], found: Decoded) -> None:
     major = notebook.get("nbformat")
     if not isinstance(notebook.get("cells"), list):
-        found.note(f"The notebook has the old format {major}; it was converted to format 4. {_SAVE_AGAIN}")
+        found.note(f"The notebook has the old format {major}; it was converted to format 4. {_NEXT_TIME}")
     elif "nbformat" not in notebook:
-        found.note(f"The notebook's file does not say its format version; it was read as format 4. {_SAVE_AGAIN}")
+        found.note(f"The notebook's file does not say its format version; it was read as format 4. {_NEXT_TIME}")
     elif isinstance(major, int) and not isinstance(major, bool) and major > 4:
         found.note(
             f"The notebook has format version {major}, which is newer than 4; its cells could be read all the same. "
@@ -265,7 +259,7 @@ def _read_cells(raw: list[Any], key: str, found: Decoded) -> None:
         outputs += bool(table.get("outputs"))
         total += len(cell.source)
         if total > MAX_SOURCE:
-            raise SubmissionError("The notebook holds more than 8 million characters of code and text. Hand in less.")
+            raise SubmissionError(_TOO_MUCH)
         if cell.source.strip() or cell.tagged:
             found.cells.append(cell)
     if len(found.cells) > MAX_CELLS:
@@ -311,7 +305,15 @@ def _source(value: Any) -> str:
         value = "".join(part for part in value if isinstance(part, str))
     if not isinstance(value, str):
         return ""
-    return value.encode("utf-8", "replace").decode().replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+    return _without_surrogates(value).replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
+
+
+def _without_surrogates(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
 
 
 def _table(value: Any) -> dict[str, Any]:

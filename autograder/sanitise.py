@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from autograder.avoided import places
 from autograder.decode import Cell, Decoded, decode
 from autograder.model import Assignment, Edit, Note, QuestionSpec, Submission
 from autograder.pysource import Definitions, definitions, is_stub, look_alike, parse_cell, unbound_names
@@ -146,11 +147,27 @@ class _Work:
         own = list(self._without_stub_copies())
         self._about_answers(own)
         self._about_sources(own)
+        self._about_avoided(own)
         out = [piece for cell in own for piece in self._pieces(cell)]
         out = self._with_missing(out)
         if self.setup is not None:
             out = [self._course_out(self.setup, self._number_of(self.setup)), *out]
         return out
+
+    def _about_avoided(self, own: Sequence[_Own]) -> None:
+        """Tell staff, and nobody else, where an answer may use what it was asked to do without."""
+        mine = [(one, one.parsed) for one in own if one.course is None and isinstance(one.parsed, ast.Module)]
+        for question in self.assignment.questions:
+            if not question.avoid:
+                continue
+            found = list(places([tree for _, tree in mine], question.functions, question.avoid))
+            if found:
+                listed = ", ".join(
+                    f"cell {mine[at][0].cell.number} line {line} ({what})" for at, line, what in found[:5]
+                )
+                asked = _code(question.avoid)
+                said = f"question {question.id} is to be written without {asked}: look at {listed}. This is no proof."
+                self.notes.append(Note(said, question.id, staff_only=True))
 
     # -- matching
 

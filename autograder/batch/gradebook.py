@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
-from autograder.batch.people import Person
+from autograder.batch.people import Person, identity
 from autograder.batch.store import Recorded, Store
 from autograder.errors import CourseError
 from autograder.model import Outcome, Report, Verdict
@@ -219,7 +219,7 @@ def gradebook(store: Store, roster: Sequence[Student] | None = None) -> Gradeboo
         if place is not None:
             matched.setdefault(place, []).append(line)
         else:
-            strangers.setdefault(_identity(line), []).append(line)
+            strangers.setdefault(identity(line.person, line.row.submission or ""), []).append(line)
     rows = [_chosen(student, matched.get(place, []), notes) for place, student in enumerate(roster or ())]
     for group in strangers.values():
         student = _as_student(group[0].person)
@@ -285,11 +285,6 @@ class _Index:
     def find(self, person: Person) -> int | None:
         keys = (("sid", person.sid), ("lms", person.lms), ("email", (person.email or "").lower()))
         return next((self.by[kind, value] for kind, value in keys if value and (kind, value) in self.by), None)
-
-
-def _identity(line: _Line) -> str:
-    person = line.person
-    return person.sid or person.lms or (person.email or "").lower() or f"submission {line.row.submission}"
 
 
 def _as_student(person: Person) -> Student:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.batch.gradebook import Gradebook, Row
+from autograder.batch.people import HandIn, Person, identity
 from autograder.batch.store import Recorded, Store
 from autograder.model import Outcome, Report, Verdict
 from autograder.report.class_report import CheckView, ClassView, Judged, MistakeView, QuestionView, StudentView
@@ -58,22 +59,28 @@ def class_view(store: Store, book: Gradebook, *, anonymous: bool = False) -> Cla
         ones[recorded.submission] = _one(recorded)
         _count_mistakes(recorded, made)
         versions.add(f"{recorded.key.assignment}, grader {recorded.key.grader}, seed {recorded.key.seed}")
+    people = {one.id: _people(one.hand_in) for one in store.submissions()}
     template = store.template()
     graded = [one for one in ones.values() if one.total is not None]
     return ClassView(
         title=store.meta("title") or "A class",
         total=template.total if template else Fraction(store.meta("total") or 0),
         totals=tuple(one.total for one in graded if one.total is not None),
-        submissions=store.count(),
+        submissions=len(people),
+        people=len(frozenset().union(*people.values())),
         students=() if anonymous else tuple(_student(row, ones, store) for row in book.rows),
         questions=tuple(_questions(template, graded)) if template else (),
         checks=tuple(_checks(template, list(ones.values()))) if template else (),
-        mistakes=tuple(_mistakes(made, store, anonymous)),
+        mistakes=tuple(_mistakes(made, people, store, anonymous)),
         notes=() if anonymous else book.notes,
         facts=_facts(store, versions, anonymous),
         practice=any(one.practice for one in ones.values()),
         anonymous=anonymous,
     )
+
+
+def _people(hand_in: HandIn) -> frozenset[str]:
+    return frozenset(identity(person, hand_in.id) for person in hand_in.people or (Person(),))
 
 
 def _facts(store: Store, versions: set[str], anonymous: bool) -> tuple[tuple[str, str], ...]:
@@ -200,9 +207,12 @@ def _count_mistakes(recorded: Recorded, made: dict[tuple[str, str], _Made]) -> N
             entry.lost += (outcome.spec.points - outcome.earned) / len(outcome.mistakes)
 
 
-def _mistakes(made: Mapping[tuple[str, str], _Made], store: Store, anonymous: bool) -> Iterator[MistakeView]:
-    """Commonest first. On the anonymous page a sample stands only where at least two made the mistake."""
-    ranked = sorted(made.items(), key=lambda item: (-len(item[1].submissions), item[0]))
+def _mistakes(
+    made: Mapping[tuple[str, str], _Made], people: Mapping[str, frozenset[str]], store: Store, anonymous: bool
+) -> Iterator[MistakeView]:
+    """Commonest first. On the anonymous page a sample stands only where at least two submissions hold the mistake."""
+    students = {key: len(frozenset().union(*(people[one] for one in entry.submissions))) for key, entry in made.items()}
+    ranked = sorted(made.items(), key=lambda item: (-students[item[0]], item[0]))
     words = _words_of(store) if anonymous else frozenset()
     for rank, ((question, name), entry) in enumerate(ranked):
         alone = anonymous and len(entry.submissions) < 2
@@ -211,7 +221,7 @@ def _mistakes(made: Mapping[tuple[str, str], _Made], store: Store, anonymous: bo
             name=name,
             question=question,
             hint=entry.hint,
-            students=len(entry.submissions),
+            students=students[question, name],
             checks=tuple(sorted(entry.checks, key=number_key)),
             lost=float(entry.lost / len(entry.submissions)),
             sample=_without_persons(sample, words) if anonymous else sample,

@@ -90,7 +90,7 @@ def read_hand_in(path: Path, assignment: Assignment) -> Pages | None:
     """The cells of the notebook that would be graded; None when there is none that can be read."""
     wanted = tuple(name for question in assignment.questions for name in question.functions)
     try:
-        found = collect(path, wanted=wanted, assignment=assignment.name, notebook=assignment.notebook)
+        found = collect(path, wanted=wanted, assignment=assignment.name, notebook=assignment.notebook, attachments=True)
         if len(found.notebook) > _LARGEST:
             return None
         read = json.loads(found.notebook.decode("utf-8-sig", "replace"))

@@ -26,7 +26,8 @@ from autograder.report.text import clean, cut, one_line, points_text
 __all__ = ["CheckView", "ClassView", "Judged", "MistakeView", "QuestionView", "StudentView", "class_html"]
 
 _BINS = 20
-_SHOWN = 12  # mistakes that stand open
+_SHOWN = 12  # entries of a list that stand open
+_TELLING = ("SID", "Section")  # columns that stand there when somebody has one
 _FEW = 10  # below, a correlation says nothing
 _CODES = {Verdict.PASSED: "p", Verdict.FAILED: "f", Verdict.BLOCKED: "b", Verdict.GRADER_FAULT: "g"}
 
@@ -87,7 +88,7 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True)
 class MistakeView:
-    """A named mistake. students: how many submissions made it · lost: points that it cost them on average ·
+    """A named mistake. students: how many people made it, each member of a group counted · lost: points that it cost them on average ·
     sample: an answer that makes it."""
 
     name: str
@@ -101,12 +102,14 @@ class MistakeView:
 
 @dataclass(frozen=True, slots=True)
 class ClassView:
-    """All that the page shows. graded: submissions with points · facts: how it was made, label and text."""
+    """All that the page shows. totals: of submissions whose points are all known · people: those who handed in ·
+    facts: how it was made, label and text."""
 
     title: str
     total: Fraction
     totals: tuple[Fraction, ...]
     submissions: int
+    people: int
     students: tuple[StudentView, ...]
     questions: tuple[QuestionView, ...]
     checks: tuple[CheckView, ...]
@@ -143,7 +146,7 @@ def _footer(view: ClassView) -> str:
 
 
 def _header(view: ClassView) -> str:
-    graded = f"{len(view.totals)} of {view.submissions} submissions have all their points"
+    graded = f"{len(view.totals)} of {view.submissions} submissions are fully graded"
     return element(
         "header",
         element("h1", safe(one_line(view.title))),
@@ -172,7 +175,7 @@ def _section(key: str, title: str, *inner: str) -> str:
 # ── distribution ──────────────────────────────────────────────────────────────────────────────────────────────
 def _distribution(view: ClassView) -> str:
     if not view.totals:
-        return _section("points", "Points", element("p", "No submission has all its points yet."))
+        return _section("points", "Points", element("p", "No submission is fully graded yet."))
     ordered = sorted(view.totals)
     figures = [
         ("mean", sum(ordered, Fraction(0)) / len(ordered)),
@@ -227,7 +230,7 @@ def _histogram(totals: Sequence[Fraction], most: Fraction) -> str:
         *labels,
         base,
         *ticks,
-        viewBox=f"-6 0 {_BINS * step + 12} 198",
+        viewBox=f"-6 -12 {_BINS * step + 12} 210",
         role="img",
         aria_label=spoken,
         class_="histogram",
@@ -249,8 +252,8 @@ def _mistakes(view: ClassView) -> str:
 
 
 def _mistake(mistake: MistakeView, view: ClassView) -> str:
-    people = "submission" if mistake.students == 1 else "submissions"
-    share = f"{100 * mistake.students / view.submissions:.0f} %" if view.submissions else ""
+    people = "student" if mistake.students == 1 else "students"
+    share = f"{100 * mistake.students / view.people:.0f} %" if view.people else ""
     head = element(
         "div",
         element("strong", safe(mistake.name)),
@@ -350,23 +353,28 @@ def _check_row(check: CheckView) -> str:
 # ── runs and students ─────────────────────────────────────────────────────────────────────────────────────────
 def _runs(view: ClassView) -> str:
     problems = [(place, one) for place, one in enumerate(view.students) if one.problem]
+    problems.sort(key=lambda pair: pair[1].total is not None)  # open points first: they wait for somebody
     timed = [(place, one) for place, one in enumerate(view.students) if one.seconds is not None]
     slow = sorted(timed, key=lambda pair: -(pair[1].seconds or 0))[:10]
     parts = []
     if problems:
-        items = (
-            element("li", _link(place, one), ": ", safe(one_line(one.problem, 400))) for place, one in problems[:200]
-        )
-        parts += [element("h3", "To look at"), element("ul", *items, class_="notes")]
+        items = [element("li", _link(place, one), ": ", safe(one_line(one.problem, 400))) for place, one in problems]
+        parts += [element("h3", f"To look at ({len(problems)})"), _folded(items)]
     if view.notes:
-        parts += [
-            element("h3", "Notes"),
-            element("ul", *(element("li", safe(one_line(n, 400))) for n in view.notes[:200]), class_="notes"),
-        ]
+        parts += [element("h3", "Notes"), _folded([element("li", safe(one_line(n, 400))) for n in view.notes])]
     if slow:
         items = (element("li", _link(place, one), f": {one.seconds:.1f} s") for place, one in slow)
         parts += [element("h3", "Slowest"), element("ul", *items, class_="notes columns")]
     return _section("runs", "Runs", *(parts or [element("p", "Nothing to look at.")]))
+
+
+def _folded(items: Sequence[str]) -> str:
+    """A list whose first entries stand open."""
+    shown = element("ul", *items[:_SHOWN], class_="notes")
+    if len(items) <= _SHOWN:
+        return shown
+    more = element("summary", f"{len(items) - _SHOWN} more")
+    return shown + element("details", more, element("ul", *items[_SHOWN:], class_="notes"))
 
 
 def _link(place: int, student: StudentView) -> str:
@@ -378,29 +386,28 @@ def _students(view: ClassView) -> str:
     field = f'<input type="search" id="search" autocomplete="off" placeholder="{hint}">'
     field = element("label", "Search ", field, class_="search")
     count = element("span", f"{len(view.students)} students", id="found", role="status", class_="quiet")
+    told = [head for head in _TELLING if any(getattr(one, head.lower()) for one in view.students)]
     heads = (
         ("Student", "text"),
-        ("SID", "text"),
-        ("Section", "text"),
+        *((head, "text") for head in told),
         ("Points", "number"),
         ("Status", "text"),
         ("Mistakes", "text"),
         ("Seconds", "number"),
     )
-    rows = (_student_row(place, one) for place, one in enumerate(view.students))
+    rows = (_student_row(place, one, told) for place, one in enumerate(view.students))
     table = _table("All students", heads, rows, class_="sortable", id="list")
     return _section("students", "Students", element("div", field, count, class_="tools"), table)
 
 
-def _student_row(place: int, one: StudentView) -> str:
+def _student_row(place: int, one: StudentView, told: Sequence[str]) -> str:
     names = list(dict.fromkeys(name for judged in one.judged for name in judged.mistakes))
     shown = ", ".join(names[:3]) + (f" +{len(names) - 3}" if len(names) > 3 else "")
     points = "–" if one.total is None else points_text(one.total)
     return element(
         "tr",
         element("th", _link(place, one), scope="row", data_value=one_line(one.name, 80).lower()),
-        _cell(safe(one_line(one.sid, 40)), value=one_line(one.sid, 40)),
-        _cell(safe(one_line(one.section, 40)), value=one_line(one.section, 40)),
+        *(_cell(safe(text), value=text) for text in (one_line(getattr(one, head.lower()), 40) for head in told)),
         _cell(points, value=-1.0 if one.total is None else float(one.total), number=True),
         _cell(safe(one.status), value=one.status),
         _cell(safe(shown), value=shown),
