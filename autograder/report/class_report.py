@@ -363,7 +363,7 @@ def _runs(view: ClassView) -> str:
     if view.notes:
         parts += [element("h3", "Notes"), _folded([element("li", safe(one_line(n, 400))) for n in view.notes])]
     if slow:
-        items = (element("li", _link(place, one), f": {one.seconds:.1f} s") for place, one in slow)
+        items = [element("li", _link(place, one), f": {one.seconds:.1f} s") for place, one in slow]
         parts += [element("h3", "Slowest"), element("ul", *items, class_="notes columns")]
     return _section("runs", "Runs", *(parts or [element("p", "Nothing to look at.")]))
 
