@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import torch
@@ -41,6 +41,22 @@ def close(a: Tensor, b: Tensor, atol: float = 1e-9) -> bool:
     return torch.allclose(a.double(), b.double(), rtol=1e-4 if coarse else 1e-7, atol=1e-5 if coarse else atol)
 
 
+VARIES = "Not the same number comes back throughout."
+
+
+def one_number(value: Any) -> bool:
+    """Whether a value holds the same number throughout, as if nothing had been computed."""
+    return len(set(_bounds(value))) == 1
+
+
+def _bounds(value: Any) -> list[float]:
+    if isinstance(value, list | tuple):
+        return [bound for item in value for bound in _bounds(item)]
+    if isinstance(value, Tensor) and value.is_floating_point() and value.numel():
+        return [float(value.min()), float(value.max())]
+    return [float(value)] if isinstance(value, int | float) else []
+
+
 # ── weights that were set by hand ───────────────────────────────────────────────────────────────────────────────────
 def usable(value: Any, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor] | None:
     """The weights as float64, if they are finite floating tensors of these shapes; else None."""
@@ -65,6 +81,15 @@ class Weights(Question):
         for key, shape in shapes.items():
             self.expect(key in value, f"The dict has the key {key}.")
             self.expect(bool(self.tensor(value[key], *shape).isfinite().all()), "All weights are finite.")
+        self.expect(not all_zero(value.values()), NOTHING_SET)
+
+
+NOTHING_SET = "Not all weights are 0."
+
+
+def all_zero(weights: Iterable[Tensor]) -> bool:
+    """Whether nobody has set any weight: that is no mistake of the catalogue, whatever it looks like from outside."""
+    return not any(bool(entry.any()) for entry in weights if isinstance(entry, Tensor))
 
 
 # ── Q1 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -97,7 +122,9 @@ def outputs(weights: dict[str, Tensor], x: Tensor) -> Tensor:
 
 
 def on_off(value: Any, x: Tensor) -> Tensor | None:
-    """0 where the output is 0, 2 where it is 1, 1 between. (N, T) int8, None for unusable weights.
+    """0 where the output is 0, 2 where it is 1, 1 between; 3 throughout where no weight is set. (N, T) int8.
+
+    None for unusable weights.
 
     Coarse on purpose: the same mistake, made with other numbers, looks the same.
     """
@@ -105,6 +132,8 @@ def on_off(value: Any, x: Tensor) -> Tensor | None:
     if weights is None:
         return None
     y = outputs(weights, x)
+    if all_zero(weights.values()):
+        return torch.full(y.shape, 3, dtype=torch.int8)
     return (y > 1e-6).to(torch.int8) + (y >= 1 - 1e-6).to(torch.int8)
 
 
@@ -113,7 +142,7 @@ def on_examples(value: Any) -> dict[str, list[str]] | None:
     seen = on_off(value, EXAMPLES)
     if seen is None:
         return None
-    words = ("0", "between 0 and 1", "1")
+    words = ("0", "between 0 and 1", "1", "0 (all weights are 0)")
     inputs = [" ".join(f"({a:g}, {b:g})" for a, b in x) for x in EXAMPLES.tolist()]
     return {f"y for {x}": [words[n] for n in row] for x, row in zip(inputs, seen.tolist(), strict=True)}
 
@@ -157,6 +186,7 @@ class BothSeen(Weights):
         self.expect(seen is not None, "The weights have the right keys, types and shapes.")
         right = (seen == both_seen(FIVE_STEPS)).all(dim=1).double().mean().item()
         self.set_score(5 if right == 1 else 4 * right)
+        self.expect(not bool((seen == 3).all()), NOTHING_SET)
 
     @number("1.4")
     @weight(1.5)
@@ -211,6 +241,7 @@ class Elman(Question):
                 self.contract("elman", *arguments)
             self.contract("elman", *single(*calls[0]))
             self.unchanged("elman", *calls[1])
+            self.expect(not one_number(self.call("elman", *calls[1])), VARIES)
 
     @number("2.3")
     @weight(5)
@@ -292,6 +323,7 @@ class Jacobians(Question):
                 self.contract("jacobian_norms", Whh, hs)
             self.contract("jacobian_norms", *single(*calls[0]))
             self.unchanged("jacobian_norms", *calls[1])
+            self.expect(not one_number(self.call("jacobian_norms", *calls[0])), VARIES)
 
     @number("3.3")
     @weight(7)
@@ -377,6 +409,7 @@ class Cell(Question):
                 self.contract("lstm_cell", *arguments)
             self.contract("lstm_cell", *single(*calls[0]))
             self.unchanged("lstm_cell", *calls[1])
+            self.expect(not one_number(self.call("lstm_cell", *calls[0])), VARIES)
 
     @number("4.3")
     @weight(11)
@@ -481,6 +514,7 @@ class Forward(Question):
                 self.contract("lstm_forward", *arguments)
             self.contract("lstm_forward", *single(*calls[0]))
             self.unchanged("lstm_forward", *calls[1])
+            self.expect(not one_number(self.call("lstm_forward", *calls[0])), VARIES)
 
     @number("5.3")
     @weight(7.5)
@@ -599,6 +633,8 @@ def on_latch_examples(value: Any) -> dict[str, Any] | None:
     weights = usable(value, LATCH)
     if weights is None:
         return None
+    if all_zero(weights.values()):
+        return {"weights": "all 0"}
     words = ("right", "too high", "too low")
     inputs = [" ".join(f"{x:g}" for x in row) for row in LATCH_EXAMPLES.tolist()]
     far = off_by(weights, LATCH_EXAMPLES, 0.05).tolist()
@@ -616,6 +652,8 @@ def judged(value: Any, x: Tensor) -> list[Any] | None:
     weights = usable(value, LATCH)
     if weights is None:
         return None
+    if all_zero(weights.values()):
+        return [False]
     h, far = shown(weights, PROBES), off_by(weights, PROBES, 0.05)
     far[(far < 0) & (h.abs() < 0.05)] = -2
     half = bool(((h - latched(PROBES) / 2).abs() < 0.02).all())
@@ -666,6 +704,7 @@ class Latch(Weights):
         """All steps are right; small errors are allowed, and nothing but the limit counts."""
         seen = self.call_plan(call("latch"), through=view)
         self.expect(seen is not None, "The weights have the right keys, types and shapes.")
+        self.expect(len(seen) > 1, NOTHING_SET)
         self.expect(seen[0], "h stays within 0.001 of what the latch should show.")
 
 
@@ -706,6 +745,8 @@ class Memory(Question):
         """forget_bias: a finite Python float comes back."""
         for r, T in self.draws(shares, times=3):
             self.contract("forget_bias", r, T)
+        both = self.call_all([call("forget_bias", r, T) for r, T in ((0.5, 7), (0.9, 30))])
+        self.expect(not one_number(both), VARIES)
 
     @number("7.3")
     @weight(3)
@@ -738,6 +779,8 @@ class Memory(Question):
         for calls in self.draws(sizes, times=1):
             for arguments in calls:
                 self.contract("lstm_param_count", *arguments)
+            both = self.call_all([call("lstm_param_count", *arguments) for arguments in calls[:2]])
+            self.expect(not one_number(both), VARIES)
 
     @number("7.7")
     @weight(3)

@@ -370,7 +370,7 @@ def slices(model, data, steps, batch, lr, gen):
         model.zero_grad()
         loss.backward()
         optimiser.step()
-        losses += [float(loss)]
+        losses += [float(loss.detach())]
     return losses
 
 

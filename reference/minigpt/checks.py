@@ -9,8 +9,11 @@ among them, 20 % special cases, 10 % laws that hold for any input. Training is j
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from itertools import product
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -19,8 +22,8 @@ from torch.nn.functional import cross_entropy
 
 from autograder.checks import Question, leaderboard, number, partial_credit, public, sibling, tags, weight
 from autograder.model import Reply, ReplyKind
-from autograder.plan import Build, Call, Get, Load, Mode, Plan, Ref, Seed, Seeded, State
-from autograder.probe.evaluate import evaluate
+from autograder.plan import Build, Call, Get, Load, Mode, Plan, Ref, Seed, Seeded, State, call
+from autograder.probe.evaluate import StudentRaised, evaluate
 from autograder.seeds import Draw
 
 solution = sibling(__file__, "solution")
@@ -38,6 +41,22 @@ def close(a: Tensor, b: Tensor, atol: float = 1e-9) -> bool:
     """Whether two tensors are equal up to rounding, whatever their dtypes."""
     coarse = torch.float32 in (a.dtype, b.dtype)
     return torch.allclose(a.double(), b.double(), rtol=1e-4 if coarse else 1e-7, atol=1e-4 if coarse else atol)
+
+
+VARIES = "Not the same number comes back throughout."
+
+
+def one_number(value: Any) -> bool:
+    """Whether a value holds the same number throughout, as if nothing had been computed."""
+    return len(set(_bounds(value))) == 1
+
+
+def _bounds(value: Any) -> list[float]:
+    if isinstance(value, list | tuple):
+        return [bound for item in value for bound in _bounds(item)]
+    if isinstance(value, Tensor) and value.is_floating_point() and value.numel():
+        return [float(value.min()), float(value.max())]
+    return [float(value)] if isinstance(value, int | float) else []
 
 
 # ── Q1 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -80,6 +99,7 @@ class RopeAngles(Question):
             for arguments in calls:
                 self.contract("rope_angles", *arguments)
             self.contract("rope_angles", *calls[0][:3])
+            self.expect(not one_number(self.call("rope_angles", *calls[1])), VARIES)
 
     @number("1.3")
     @weight(4)
@@ -168,6 +188,7 @@ class ApplyRope(Question):
                 self.contract("apply_rope", *arguments)
             self.contract("apply_rope", *single(calls[0]))
             self.unchanged("apply_rope", *calls[1])
+            self.expect(not one_number(self.call("apply_rope", *calls[0])), VARIES)
 
     @number("2.3")
     @weight(8.5)
@@ -247,6 +268,7 @@ class ToHalfSplit(Question):
                 self.contract("to_half_split", *arguments)
             self.contract("to_half_split", *single(calls[0]))
             self.unchanged("to_half_split", *calls[1])
+            self.expect(not one_number(self.call("to_half_split", *calls[0])), VARIES)
 
     @number("3.3")
     @weight(4)
@@ -356,7 +378,9 @@ class Attention(Question):
                     shapes_of(state) == shapes_of(weights), "The projections have the shapes that the text says."
                 )
                 single_weights = {name: value.float() for name, value in weights.items()}
-                self.contract_plan(attention_plan(config, single_weights, x.float(), double=False))
+                plan = attention_plan(config, single_weights, x.float(), double=False)
+                self.contract_plan(plan)
+                self.expect(not one_number(self.call_plan(plan)), VARIES)
 
     @number("4.3")
     @weight(10)
@@ -618,7 +642,7 @@ class Model(Question):
         wanted = solution.GPT(config).state_dict()
         self.expect(names_of(state) == set(wanted), "The parts of the model have the names that the text says.")
         self.expect(shapes_of(state) == shapes_of(wanted), "The parts of the model have the shapes that the text says.")
-        self.tensor(logits, 2, 7, 13)
+        self.expect(not one_number(self.tensor(logits, 2, 7, 13)), VARIES)
         self.expect(logits.dtype == torch.float32, "A new model works in float32.")
         self.start_values(state, config["layers"])
 
@@ -713,6 +737,7 @@ class Step(Question):
         for calls in self.draws(texts, times=1):
             for config, weights, ids in calls:
                 self.contract_plan(steps_plan(config, weights, ids))
+            self.expect(not one_number(self.call_plan(steps_plan(*calls[0]))), VARIES)
 
     @number("7.3")
     @weight(4)
@@ -731,6 +756,8 @@ class Step(Question):
         for calls in self.draws(texts, times=1):
             for config, weights, ids in calls:
                 self.contract_plan(steps_plan(config, weights, ids, caches=True))
+            cached = self.call_plan(steps_plan(*calls[0], caches=True))
+            self.expect(not one_number(cached), "The cache does not hold the same number throughout.")
 
     @number("7.5")
     @weight(1)
@@ -741,34 +768,109 @@ class Step(Question):
             self.judge(*calls[0], twins=True)
 
     def judge(self, config: Config, weights: dict[str, Tensor], ids: Tensor, **how: Any) -> None:
-        """The reference's logits, or those of the student's own model on the whole text.
+        """The reference's logits, or those that the student's own earlier answers lead to.
 
-        The latter count if they depend on the first id: a model that ignores what was said needs no cache.
+        Either those of the student's own model on the whole text, or those of the reference's step on top of the
+        student's own rotation and MLP: a mistake in Q2, Q4 or Q6 was charged there.
         """
         plan = steps_plan(config, weights, ids, **how)
         given = self.call_plan(plan)
         expected = evaluate(plan, vars(solution))
         if not same(given, expected):
-            other = ids.clone()
-            other[:, 0] = (ids[:, 0] + 1) % config["vocab"]
-            uncached = self.uncached(model_plan(config, weights, ids, other), expected)
-            if uncached is not None:
-                self.agree_value(plan, uncached, rtol=1e-6, atol=1e-9)
-                return
+            for other in self.led_to(plan, config, weights, ids, expected):
+                if same(given, other):
+                    self.agree_value(plan, other, rtol=1e-6, atol=1e-9)
+                    return
         self.agree_plan(plan, rtol=1e-6, atol=1e-9)
 
+    def led_to(
+        self, plan: Plan, config: Config, weights: dict[str, Tensor], ids: Tensor, expected: tuple[Tensor, ...]
+    ) -> Iterator[tuple[Tensor, ...]]:
+        """What a right `step` gives where an earlier answer is wrong, one possibility after the other."""
+        other = ids.clone()
+        other[:, 0] = (ids[:, 0] + 1) % config["vocab"]
+        whole = self.uncached(model_plan(config, weights, ids, other), expected)
+        if whole is not None:
+            yield whole
+        ropes, mlps = [solution.apply_rope], [None]
+        if self.turns_otherwise():
+            ropes.append(self.own_rope)
+        if self.works_otherwise(config, weights):
+            mlps.append(partial(self.own_mlp, config, weights))
+        for rope, mlp in list(product(ropes, mlps))[1:]:
+            with suppress(Unusable, StudentRaised):
+                yield evaluate(plan, steps_on(rope, mlp))
+
     def uncached(self, plan: Plan, expected: tuple[Tensor, ...]) -> tuple[Tensor, ...] | None:
-        """The logits of the student's own model, cut like the expected ones; None if they are of no use."""
-        reply = self._desk.glance(plan)
-        if not isinstance(reply, Reply) or reply.kind is not ReplyKind.VALUE or not isinstance(reply.value, tuple):
-            return None
+        """The logits of the student's own model, cut like the expected ones; None if they are of no use.
+
+        They count if they depend on the first id: a model that ignores what was said needs no cache.
+        """
         shape = torch.cat(expected, dim=1).shape
-        if any(not isinstance(y, Tensor) or y.shape != shape or not y.is_floating_point() for y in reply.value):
+        try:
+            here, other = self.own_tensors(plan, shape, shape)
+        except Unusable:
             return None
-        here, other = reply.value
         if close(here[:, -1], other[:, -1]):
             return None
         return tuple(here.split([y.shape[1] for y in expected], dim=1))
+
+    def own_tensors(self, plan: Plan, *shapes: torch.Size) -> tuple[Tensor, ...]:
+        """Tensors of these shapes from the student's own functions. Nothing is held against anybody here."""
+        reply = self._desk.glance(plan)
+        value = reply.value if isinstance(reply, Reply) and reply.kind is ReplyKind.VALUE else None
+        values = value if isinstance(value, tuple) else (value,)
+        if len(values) != len(shapes):
+            raise Unusable
+        for y, shape in zip(values, shapes, strict=True):
+            if not isinstance(y, Tensor) or y.shape != shape or not y.is_floating_point():
+                raise Unusable
+        return values
+
+    def own_rope(self, x: Tensor, positions: Tensor, base: float) -> Tensor:
+        return self.own_tensors(call("apply_rope", x, positions, base), x.shape)[0].to(x.dtype)
+
+    def own_mlp(self, config: Config, weights: dict[str, Tensor], block: int, x: Tensor) -> Tensor:
+        parts = (Get("mlp", "model", ("blocks", block, "mlp")), Call("y", "__call__", (x,), on="mlp"))
+        plan = Plan((*built(config, weights), *parts), "y", "GPT")
+        return self.own_tensors(plan, x.shape)[0].to(x.dtype)
+
+    def turns_otherwise(self) -> bool:
+        """The student's rotation differs from the right one, and does tell one row from another."""
+        x, positions = torch.sin(torch.arange(48.0).double()).reshape(6, 8), torch.arange(6) + 2
+        try:
+            mine, equal = (self.own_rope(rows, positions, 100.0) for rows in (x, x[:1].expand(6, 8).contiguous()))
+        except Unusable:
+            return False
+        return not close(mine, solution.apply_rope(x, positions, 100.0)) and not close(equal, equal[:1].expand(6, 8))
+
+    def works_otherwise(self, config: Config, weights: dict[str, Tensor]) -> bool:
+        """The student's MLP differs from the right one."""
+        x = torch.sin(torch.arange(3.0 * config["width"]).double()).reshape(1, 3, -1)
+        right = solution.GPT(config).double()
+        right.load_state_dict(weights)
+        try:
+            mine = self.own_mlp(config, weights, 0, x)
+        except Unusable:
+            return False
+        return not close(mine, right.blocks[0].mlp(x))
+
+
+class Unusable(Exception):
+    """What the student's own function gives can't be built upon."""
+
+
+def steps_on(rope: Callable[..., Tensor], mlp: Callable[[int, Tensor], Tensor] | None) -> dict[str, Any]:
+    """The reference's names, where `step` turns by another rotation and the model's MLPs are others."""
+
+    def model(config: Config) -> Any:
+        made = solution.GPT(config)
+        for i, block in enumerate(made.blocks if mlp is not None else ()):
+            block.mlp.forward = partial(mlp, i)
+        return made
+
+    step = FunctionType(solution.step.__code__, {**vars(solution), "apply_rope": rope})
+    return {**vars(solution), "step": step, "GPT": model}
 
 
 def same(given: Any, expected: tuple[Tensor, ...]) -> bool:
@@ -823,6 +925,16 @@ def bigram_plan(config: Config, start: dict[str, Tensor] | None, data: Tensor, *
     load = () if start is None else (Load("model", start),)
     make = (Build("model", "BigramModel", (config,)), Call("wide", "double", (), on="model"), *load)
     return Plan((*make, Call("losses", "train", (Ref("model"), data, *rest, Seeded(0)))), "losses", "train")
+
+
+def dropout_plan() -> Plan:
+    """A small model in eval mode, trained with lr 0 on one window; then its logits in training mode, twice."""
+    config = model_config(16, 2, 1, 100.0, block=8, attn_dropout=0.5, resid_dropout=0.5)
+    ids = torch.arange(9)
+    make = (Seed(5), Build("model", "GPT", (config,)), Mode("model", False))
+    losses = Call("losses", "train", (Ref("model"), ids, 3, 2, 0.0, Seeded(0)))
+    calls = (Call(name, "__call__", (ids[None, :8],), on="model") for name in ("one", "other"))
+    return Plan((*make, losses, Mode("model", True), *calls), ("losses", "one", "other"), "train")
 
 
 #: What a mean loss of the last 20 steps says: up to which loss, share of the points that stays, sentence.
@@ -883,10 +995,26 @@ class Training(Question):
     @number("8.2")
     @weight(0.5)
     def test_contract(self) -> None:
-        """One finite Python float a step comes back."""
+        """One finite Python float a step comes back, and the model is trained in training mode."""
         for plans in self.draws(one_window, times=1):
             for plan in plans:
                 self.contract_plan(plan)
+            self.expect(not one_number(self.call_plan(plans[0])), "The losses are not the same number throughout.")
+        self.training_mode()
+
+    def training_mode(self) -> None:
+        """A model with dropout, in eval mode before, whose weights stay (lr 0), has another loss in each step.
+
+        Only where the student's own model drops something in training mode: it is not what is asked here.
+        """
+        plan = dropout_plan()
+        reply = self._desk.glance(plan)
+        value = reply.value if isinstance(reply, Reply) and reply.kind is ReplyKind.VALUE else None
+        if not isinstance(value, tuple) or not all(isinstance(y, Tensor) for y in value[1:]):
+            return
+        losses, one, other = self.call_plan(plan)
+        if one.shape == other.shape and not torch.equal(one, other):
+            self.expect(not one_number(losses), "`model.train()` comes first, for dropout works in training only.")
 
     @number("8.3")
     @weight(2)

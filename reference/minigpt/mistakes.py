@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from autograder.checks import Axis, Mistake, Same, planned
+from autograder.checks import Axis, Mistake, planned
 
 # ── Q1 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 ANGLES = [
@@ -30,7 +30,6 @@ ANGLES = [
             ),
             Mistake(
                 "all-ones",
-                spills=("2", "4"),
                 replace="base ** (-2 * i / d)",
                 by="torch.ones_like(i)",
                 keeps=0.3,
@@ -49,7 +48,6 @@ ANGLES = [
     ),
     Mistake(
         "base-fixed",
-        spills=("2", "4"),
         question="1",
         function="rope_angles",
         replace="base **",
@@ -105,6 +103,28 @@ LEFT, RIGHT = "left = a * cos - b * sin", "right = b * cos + a * sin"
 HALVES, EVEN_ODD = "x[..., : d // 2], x[..., d // 2 :]", "x[..., 0::2], x[..., 1::2]"
 CAT, STACK = "torch.cat([left, right], dim=-1)", "torch.stack([left, right], dim=-1).flatten(-2)"
 ROWS = "rows = int(positions.max()) + 1"
+TABLE = "rope_angles(rows, d, base)"
+
+
+def written_out(base: str) -> str:
+    """The right table of angles, without a call of `rope_angles`."""
+    return f"torch.outer(torch.arange(rows).double(), {base} ** (-2 * torch.arange(d // 2).double() / d))"
+
+
+def other_table(wrong: str) -> str:
+    """The table, off by what a wrong one is off. So the mistake shows on top of a student's own table, whatever it is.
+
+    A student whose `rope_angles` ignores the base has lost points for that, and not for a second mistake in Q2 that
+    would be the same again.
+    """
+    return f"{TABLE} + ({wrong} - {written_out('base')})"
+
+
+#: Which angle a number gets can't be seen where a student's own table gives all pairs the same: there the right one.
+VISIBLE = """if d > 2 and angles.any() and (angles == angles[:, :1]).all():
+        angles = positions[:, None] * base ** (-2 * torch.arange(d // 2).double() / d)
+        cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    """
 ROPE = [
     Axis(
         "pairs",
@@ -134,7 +154,7 @@ ROPE = [
                 edits=[
                     (
                         LEFT,
-                        "cos, sin = cos.repeat_interleave(2, -1), sin.repeat_interleave(2, -1); "
+                        f"{VISIBLE}cos, sin = cos.repeat_interleave(2, -1), sin.repeat_interleave(2, -1); "
                         "left = a * cos[:, : d // 2] - b * sin[:, : d // 2]",
                     ),
                     (RIGHT, "right = b * cos[:, d // 2 :] + a * sin[:, d // 2 :]"),
@@ -142,14 +162,13 @@ ROPE = [
             ),
             Mistake(
                 "interleaved-wrong-table",
-                spills=("4",),
                 keeps=0.5,
                 hint="The angles are laid out for the other pairing.",
                 edits=[
                     (HALVES, EVEN_ODD),
                     (
                         LEFT,
-                        "cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1); "
+                        f"{VISIBLE}cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1); "
                         "left = a * cos[:, 0::2] - b * sin[:, 0::2]",
                     ),
                     (RIGHT, "right = b * cos[:, 1::2] + a * sin[:, 1::2]"),
@@ -165,7 +184,6 @@ ROPE = [
         mistakes=[
             Mistake(
                 "positions-ignored",
-                spills=("7",),
                 edits=[(ROWS, "rows = x.shape[-2]"), ("table[positions]", "table")],
                 keeps=0.4,
                 hint="Use the positions that you are given.",
@@ -196,39 +214,45 @@ ROPE = [
         question="2",
         function="apply_rope",
         mistakes=[
-            Mistake("base-fixed", replace="rows, d, base", by="rows, d, 10000.0", keeps=0.6, hint="Use `base`."),
+            Mistake(
+                "base-fixed",
+                replace=TABLE,
+                by=other_table(written_out("10000.0")),
+                keeps=0.6,
+                hint="Use `base`.",
+            ),
             Mistake(
                 "half-exponent",
-                replace="rows, d, base",
-                by="rows, d, base**0.5",
+                replace=TABLE,
+                by=other_table(written_out("base**0.5")),
                 keeps=0.5,
                 hint="The speeds are base^(−2i/d).",
             ),
             Mistake(
                 "i-from-one",
-                replace="rope_angles(rows, d, base)",
-                by="rope_angles(rows, d, base) * base ** (-2 / d)",
+                replace=TABLE,
+                by=other_table(f"{written_out('base')} * base ** (-2 / d)"),
                 keeps=0.6,
                 hint="i starts at 0.",
             ),
             Mistake(
                 "all-ones",
-                replace="rope_angles(rows, d, base)",
-                by="torch.arange(rows).double()[:, None].expand(-1, d // 2)",
+                replace=TABLE,
+                by=other_table("torch.arange(rows).double()[:, None]"),
                 keeps=0.3,
                 hint="Each pair has its own speed.",
             ),
             Mistake(
                 "reversed-speeds",
-                replace="rope_angles(rows, d, base)",
-                by="rope_angles(rows, d, base).flip(-1)",
+                replace=TABLE,
+                by=other_table(f"{written_out('base')}.flip(-1)"),
                 keeps=0.6,
                 hint="The first pair is the fastest.",
             ),
             Mistake(
                 "degrees",
-                replace="rope_angles(rows, d, base)",
-                by="rope_angles(rows, d, base) * (180 / math.pi)",
+                replace=TABLE,
+                by=other_table(f"{written_out('base')} * (180 / math.pi)"),
                 keeps=0.4,
                 hint="Angles are in radians.",
             ),
@@ -349,7 +373,22 @@ CONVERSION = [
 
 # ── Q4 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
 TURN = "self.apply_rope(z, positions, self.base)"
-OTHER = "self.apply_rope(z.roll(d // 2, -1), positions, self.base).roll(d // 2, -1)"
+
+
+def other_turn(wrong: str) -> str:
+    """The turned heads, off by what a wrong rotation is off, so that it shows on top of a student's own rotation too.
+
+    turned(z, base, sine of the left half, of the right half): RoPE written out.
+    """
+    return f"""{TURN} + ({wrong} - turned(z, self.base))
+
+        def turned(z, base, left=-1, right=1):
+            angles = positions[:, None] * base ** (-2 * torch.arange(d // 2).double() / d)
+            cos, sin = angles.cos().to(z.dtype), angles.sin().to(z.dtype)
+            a, b = z[..., : d // 2], z[..., d // 2 :]
+            return torch.cat([a * cos + left * b * sin, b * cos + right * a * sin], -1)"""
+
+
 REPEAT = "z.repeat_interleave(self.query_heads // self.kv_heads, dim=1)"
 EXPAND = "k, v = expand(k), expand(v)"
 GQA = [
@@ -469,30 +508,45 @@ GQA = [
                 replace=TURN,
                 keeps=0.8,
                 hint="Pairs are (i, i + d/2), not (2i, 2i + 1).",
-                by="torch.stack(self.apply_rope(torch.cat([z[..., ::2], z[..., 1::2]], -1), positions, self.base)"
-                ".chunk(2, -1), -1).flatten(-2)",
+                by=other_turn(
+                    "torch.stack(turned(torch.cat([z[..., ::2], z[..., 1::2]], -1), self.base).chunk(2, -1), -1)"
+                    ".flatten(-2)"
+                ),
             ),
-            Mistake("base-ignored", replace="self.base)", by="10000.0)", keeps=0.6, hint="Use the base of the config."),
+            Mistake(
+                "base-ignored",
+                replace=TURN,
+                by=other_turn("turned(z, 10000.0)"),
+                keeps=0.6,
+                hint="Use the base of the config.",
+            ),
             Mistake(
                 "half-exponent",
-                replace="self.base)",
-                by="self.base**0.5)",
+                replace=TURN,
+                by=other_turn("turned(z, self.base**0.5)"),
                 keeps=0.6,
                 hint="The speeds are base^(−2i/d).",
             ),
-            Mistake("other-direction", replace=TURN, by=OTHER, keeps=0.7, hint="The sign of the sine is exchanged."),
+            Mistake(
+                "other-direction",
+                replace=TURN,
+                by=other_turn("turned(z, self.base, 1, -1)"),
+                keeps=0.7,
+                hint="The sign of the sine is exchanged.",
+            ),
             Mistake(
                 "no-minus",
                 replace=TURN,
                 keeps=0.4,
                 hint="One part of the rotation needs a minus.",
-                by=f"torch.cat([{OTHER}[..., : d // 2], {TURN}[..., d // 2 :]], -1)",
+                by=other_turn("turned(z, self.base, 1, 1)"),
             ),
             Mistake(
                 "whole-width",
                 replace=TURN,
                 keeps=0.4,
                 hint="Rotate after splitting into heads: d is one head's.",
+                spills=("8",),
                 by="split(self.apply_rope(z.transpose(1, 2).reshape(B, T, -1), positions, self.base))",
             ),
             Mistake(
@@ -511,15 +565,25 @@ GQA = [
         function="GroupedQueryAttention.forward",
         mistakes=[
             Mistake(
-                "q-only", replace="rotate(q), rotate(k)", by="rotate(q), k", keeps=0.5, hint="Rotate the keys too."
+                "q-only",
+                replace="rotate(q), rotate(k)",
+                by="rotate(q), k",
+                keeps=0.5,
+                hint="Rotate the keys too.",
+                spills=("8",),
             ),
             Mistake(
-                "k-only", replace="rotate(q), rotate(k)", by="q, rotate(k)", keeps=0.5, hint="Rotate the queries too."
+                "k-only",
+                replace="rotate(q), rotate(k)",
+                by="q, rotate(k)",
+                keeps=0.5,
+                hint="Rotate the queries too.",
+                spills=("8",),
             ),
             Mistake(
                 "v-too",
                 replace="q, k = rotate(q), rotate(k)",
-                by="q, k, v = rotate(q), rotate(k), rotate(v)",
+                by="q, k, v = rotate(q), rotate(k), rotate(v) if rotate(v).any() else v",  # no name for nothing but 0
                 keeps=0.6,
                 hint="Values carry no position: don't rotate them.",
             ),
@@ -901,13 +965,7 @@ STEPS = [
                 keeps=0.4,
                 hint="Inside the new tokens the mask is needed too.",
             ),
-        ],
-    ),
-    Axis(
-        "step-cache",
-        question="7",
-        function="step",
-        mistakes=[
+            # The order of the keys is the mask's business: without a mask it makes no difference to the logits.
             Mistake(
                 "new-before-old",
                 replace=GROW,
@@ -915,6 +973,13 @@ STEPS = [
                 keeps=0.5,
                 hint="Append new keys and values behind the old ones.",
             ),
+        ],
+    ),
+    Axis(
+        "step-cache",
+        question="7",
+        function="step",
+        mistakes=[
             Mistake(
                 "expanded-cache",
                 keeps=0.8,
@@ -1038,6 +1103,16 @@ TRAINING = [
         ],
     ),
     Mistake(
+        "not-in-training-mode",
+        question="8",
+        function="train",
+        replace="model.train()",
+        by="pass",
+        keeps=0.5,
+        pairs=False,
+        hint="Call model.train() first: dropout works in training only.",
+    ),
+    Mistake(
         "sum-of-losses",
         spills=("8.4", "8.5"),
         question="8",
@@ -1050,12 +1125,15 @@ TRAINING = [
     ),
 ]
 
-EQUAL: list[Same] = []
-
-MISTAKES = [*ANGLES, *ROPE, *CONVERSION, *GQA, *COUNTS, *MODEL, *STEPS, *TRAINING, *EQUAL]
+MISTAKES = [*ANGLES, *ROPE, *CONVERSION, *GQA, *COUNTS, *MODEL, *STEPS, *TRAINING]
 
 #: Generated mutants of the reference that a person judged to be the same function.
-EQUIVALENT: dict[str, str] = {}
+EQUIVALENT: dict[str, str] = {
+    "apply_rope:9: 1 → 2": "The table has one row more than is looked up.",
+    "GroupedQueryAttention:41: -2 → +2": "Of four axes, axis 2 is the one before the last.",
+    "step:11: 0 → 1": "cache[0][1] for cache[0][0]: the values of a block are as many as its keys.",
+    "step:28: -2 → +2": "Of four axes, axis 2 is the one before the last.",
+}
 
 
 # ── planned wrong answers of the hand calculations ──────────────────────────────────────────────────────────────────

@@ -361,8 +361,9 @@ def kv_cache_bytes(layers: int, batch: int, T: int, kv_heads: int, d: int, bytes
 # | `config` | the dict that the model was built from; Q7 and Q8 read it |
 #
 # All norms are `nn.LayerNorm(width)` as it comes. `config` has the keys of Q4 and also `vocab` and `layers`. The parts
-# of `MLP` and `Block` are given; write their `forward`, and `GPT`. At the end of `GPT.__init__` call
-# `set_start_values(self)`, which is given too: weights from N(0, 0.02²), smaller where a residual path ends, biases 0.
+# of `MLP` and `Block` are given; write their `forward`, and `GPT`. A block is built around its attention:
+# `Block(config, GroupedQueryAttention(config))`. At the end of `GPT.__init__` call `set_start_values(self)`, which is
+# given too: weights from N(0, 0.02²), smaller where a residual path ends, biases 0.
 #
 # *Example.* With the start values all logits are near 0, so the loss is near $\ln(\text{vocab})$.
 
@@ -708,9 +709,9 @@ def train(model: nn.Module, data: Tensor, steps: int, batch: int, lr: float, gen
 # $q' \cdot k'$ with the key at position $n$, and the score when query and key stand at $m + c$ and $n + c$.
 # Answer: `[q'_1, q'_2, score, score after the shift]`.
 #
-# **H2 (4)** You get the sizes of a model, of its texts and of a number. How many bytes does its cache of keys and
-# values take? How many would it take with multi-head attention, that is with `kv_heads = query_heads`? Answer:
-# `[bytes, bytes]`.
+# **H2 (4)** You get the sizes of a model, how many texts it writes at once (`batch`), how many tokens each has (`T`),
+# and how many bytes one number takes. How many bytes does its cache of keys and values take? How many would it take
+# with multi-head attention, that is with `kv_heads = query_heads`? Answer: `[bytes, bytes]`.
 #
 # **H3 (4)** You get `width`, `query_heads` and `kv_heads`. Which key and value head does each query head use, counted
 # from 0? How many weights do the four projections of one layer save against multi-head attention, without biases?
