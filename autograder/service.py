@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -128,7 +129,10 @@ def serve(requests: IO[bytes], answers: socket.socket, zygote: Zygote) -> None:
             answer = {"report": report_to_json(_grade(request, courses, zygote))}
         except (CourseError, GraderFault) as error:
             answer = {"kind": type(error).__name__, "text": str(error)}
-        answers.sendall(json.dumps(answer).encode() + b"\n")
+        try:
+            answers.sendall(json.dumps(answer).encode() + b"\n")
+        except (BrokenPipeError, ConnectionResetError):
+            return  # whoever asked has left
 
 
 def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course], zygote: Zygote) -> Report:
@@ -143,13 +147,15 @@ def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course],
         courses[key] = open_course(Path(request.course), request.assignment, secret=secret)
     out = Path(request.out) if request.out else None
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
+        with _writing(out):
+            out.mkdir(parents=True, exist_ok=True)
 
     previous = understand(dict(request.metadata)).previous
 
     def write(report: Report) -> None:
         if out is not None and (report.complete or request.partial):
-            write_results(report, out, previous)
+            with _writing(out):
+                write_results(report, out, previous)
 
     graded = grade(
         Path(request.submission),
@@ -163,5 +169,15 @@ def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course],
         watcher=Watcher(write=write),
     )
     if out is not None and request.pages:
-        write_pages(graded, out, previous, executed=not request.quick)
+        with _writing(out):
+            write_pages(graded, out, previous, executed=not request.quick)
     return graded.report
+
+
+@contextmanager
+def _writing(out: Path) -> Iterator[None]:
+    """A full disk is a fault of ours that this process survives."""
+    try:
+        yield
+    except OSError as error:
+        raise GraderFault(f"the results can't be written to {out}: {error.strerror}") from error

@@ -30,7 +30,7 @@ __all__ = ["Row", "Validation", "Variant", "validate"]
 #: Who the hand calculations of the sweep belong to.
 STUDENT = "validation-student"
 _CALL_SECONDS = 20.0
-_MUTANT_SHARE = Fraction(95, 100)
+_MUTANT_SHARE = Fraction(99, 100)
 _NOTHING = Run((), None, Isolation(Level.C, ()))
 
 

@@ -15,7 +15,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(dirname "$here")
 PYTHON=$(realpath -s "${PYTHON:-$repository/.venv/bin/python}")
-CACHE=${CACHE:-/var/cache/softmark-image}
+CACHE=$(realpath -m "${CACHE:-/var/cache/softmark-image}")
+cd "$repository"
 export DEBIAN_FRONTEND=noninteractive
 began=$SECONDS
 
@@ -26,34 +27,69 @@ command -v apt-get >/dev/null || fail "this needs a Debian or Ubuntu machine"
 [ -x "$PYTHON" ] || fail "PYTHON is no interpreter: $PYTHON"
 
 W=$(mktemp -d /var/tmp/softmark-image.XXXXXX)
-DPID='' HPID='' ENGINE=''
+echo $$ >"$W/pid"
+DPID='' HPID='' JOB='' ENGINE=''
 cgroups() { find /sys/fs/cgroup -type d \( -name docker -o -name libpod_parent -o -name 'buildah*' \) 2>/dev/null | sort; }
 cgroups >"$W/cgroups.before"
 
+own() { # FOLDER: processes that were started with files of such a run's folder: its engine, containers, tests
+    name=$(basename "$1")
+    grep -lsa "[s]${name#s}/" /proc/[0-9]*/cmdline | cut -d/ -f3 # the bracket: grep does not find itself
+}
+
+remove() { # FOLDER: what holds on to a run's folder, and the folder
+    for signal in TERM KILL; do # an engine that is asked ends its containers first
+        left=$(own "$1")
+        [ -z "$left" ] || kill -"$signal" $left 2>/dev/null
+        for _ in $(seq 150); do [ -n "$(own "$1")" ] || break; sleep 0.1; done
+    done
+    awk -v w="$1/" 'index($2, w) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount 2>/dev/null
+    [ ! -f "$1/cgroups.before" ] || cgroups | comm -13 "$1/cgroups.before" - | while read -r folder; do
+        find "$folder" -name cgroup.procs -exec cat {} + 2>/dev/null | xargs -r kill -9 2>/dev/null
+        sleep 0.1
+        find "$folder" -depth -type d -exec rmdir {} \; 2>/dev/null
+    done
+    rm -rf --one-file-system "$1"
+    [ ! -e "$1" ] || { echo "$1 could not be removed" >&2; return 1; }
+}
+
 clean() {
     status=$?
-    trap - EXIT INT TERM
+    trap '' INT TERM HUP # a second Ctrl-C must not end the cleaning
+    trap - EXIT
     set +e
-    [ "$ENGINE" != podman ] || { podman rm -fa; umount -R "$W/storage/overlay"; } >/dev/null 2>&1
+    [ -z "$JOB" ] || kill -TERM -- "-$JOB" 2>/dev/null
+    [ "$ENGINE" != podman ] || { podman rm -fa -t 0; umount -R "$W/storage/overlay"; } >/dev/null 2>&1
     for pid in $HPID $DPID; do kill "$pid" 2>/dev/null; done
     for pid in $HPID $DPID; do
         for _ in $(seq 300); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
     done
-    umount "$W/exec/netns/default" 2>/dev/null
-    awk -v w="$W/" 'index($2, w) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount 2>/dev/null
-    cgroups | comm -13 "$W/cgroups.before" - | while read -r folder; do
-        find "$folder" -depth -type d -exec rmdir {} \; 2>/dev/null
-    done
-    rm -rf --one-file-system "$W"
-    [ ! -e "$W" ] || { echo "$W could not be removed" >&2; status=1; }
+    remove "$W" || status=1
     say "done, status $status"
     exit "$status"
 }
 trap clean EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# A run that was killed could not clean up after itself.
+for folder in /var/tmp/softmark-image.*; do
+    [ "$folder" != "$W" ] && [ -f "$folder/pid" ] || continue
+    kill -0 "$(cat "$folder/pid")" 2>/dev/null || remove "$folder" || true
+done
+
+run() { # COMMAND …: as a job of its own, so that a signal to this script is heard at once and not when the job ends
+    set -m
+    "$@" &
+    JOB=$!
+    set +m
+    wait "$JOB" && result=0 || result=$?
+    JOB=''
+    return "$result"
+}
 
 # ── tools ────────────────────────────────────────────────────────────────────────────────────────────────────────────
-need() { # PROGRAM PACKAGE …: install the packages when the program is missing
+need() { # PROGRAM PACKAGE …: install the packages when the program, by name or path, is missing
     command -v "$1" >/dev/null && return
     [ -e "$W/updated" ] || { apt-get update -q >/dev/null; touch "$W/updated"; }
     apt-get install -y -q --no-install-recommends "${@:2}" >/dev/null
@@ -73,7 +109,7 @@ make_base() {
     rm -f "$CACHE"/base-*
     fast=/dev/shm
     [ "$(df -Pk $fast 2>/dev/null | awk 'NR==2 {print $4}')" -gt 1048576 ] || fast=$W
-    TMPDIR=$fast mmdebstrap -q --variant=minbase --mode=root --aptopt='Acquire::Languages "none"' \
+    TMPDIR=$fast run mmdebstrap -q --variant=minbase --mode=root --aptopt='Acquire::Languages "none"' \
         --dpkgopt=force-unsafe-io --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' \
         --include=ca-certificates,python3-minimal,libssl3,libffi8,libsqlite3-0,libexpat1,zlib1g,libbz2-1.0,liblzma5,libreadline8,libncursesw6,libuuid1,python3-pip-whl,python3-setuptools-whl \
@@ -96,17 +132,17 @@ make_python() { # the distribution's interpreter, packed again so that it starts
 
 make_wheels() {
     lock="$here/requirements-3.11.lock"
-    torch=$(sed -n 's/^ARG TORCH_VERSION=//p' "$here/Dockerfile")
+    torch=$(sed -n 's/^: "${TORCH_VERSION:=\(.*\)}"$/\1/p' "$here/setup.sh")
     wheels="wh-$(cat "$lock" - <<<"$torch" | sha256sum | cut -c1-16)"
     [ ! -d "$CACHE/$wheels" ] || return 0
     rm -rf "$CACHE"/wh-*
     download=("$PYTHON" -m pip download -q --disable-pip-version-check --only-binary :all: --python-version 3.11.2
         --platform manylinux_2_28_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64
         --platform manylinux_2_12_x86_64 --platform manylinux_2_5_x86_64 --platform manylinux1_x86_64 --no-deps)
-    "${download[@]}" -d "$W/wh" --require-hashes -r "$lock" 2>/dev/null || fail "the locked packages can't be fetched"
+    run "${download[@]}" -d "$W/wh" --require-hashes -r "$lock" 2>/dev/null || fail "the locked packages can't be fetched"
     # PyTorch's own index first, so that the CPU build is taken; elsewhere pip's.
-    "${download[@]}" -d "$W/wh" --index-url https://download.pytorch.org/whl/cpu "torch==$torch" 2>/dev/null \
-        || "${download[@]}" -d "$W/wh" "torch==$torch" 2>/dev/null || fail "torch can't be fetched"
+    run "${download[@]}" -d "$W/wh" --index-url https://download.pytorch.org/whl/cpu "torch==$torch" 2>/dev/null \
+        || run "${download[@]}" -d "$W/wh" "torch==$torch" 2>/dev/null || fail "torch can't be fetched"
     mv "$W/wh" "$CACHE/$wheels"
 }
 
@@ -150,6 +186,7 @@ start_docker() {
 
 start_podman() {
     need podman podman buildah runc || return 1
+    need /usr/lib/podman/netavark netavark || return 1 # podman only recommends it, and does not start without
     export CONTAINERS_STORAGE_CONF="$W/storage.conf" CONTAINERS_CONF="$W/containers.conf"
     printf '[storage]\ndriver="overlay"\ngraphroot="%s/storage"\nrunroot="%s/run"\n' "$W" "$W" >"$CONTAINERS_STORAGE_CONF"
     printf '%s\n' '[containers]' 'default_ulimits=["nofile=1024:4096","nproc=4096:4096"]' '[engine]' 'runtime="runc"' \
@@ -160,9 +197,9 @@ start_podman() {
 
 build() { # NAME FOLDER OPTIONS …
     if [ "$ENGINE" = docker ]; then
-        docker build -q --network host "${@:3}" -t "$1" "$2"
+        run docker build -q --network host "${@:3}" -t "$1" "$2"
     else
-        buildah bud -q --pull-never --isolation chroot --network host --layers "${@:3}" -t "$1" "$2"
+        run buildah bud -q --pull-never --isolation chroot --network host --layers "${@:3}" -t "$1" "$2"
     fi
 }
 
@@ -195,8 +232,7 @@ package() { (cd "$W" && "$PYTHON" -I -m autograder.cli package attention --cours
 
 check() { # NAME …: the tests of one route, by pytest
     export SOFTMARK_ENGINE=$ENGINE SOFTMARK_COURSE=$W/course SOFTMARK_CONTEXT=$W/context SOFTMARK_BUILD_ARGUMENTS=$W/arguments
-    (cd "$repository" && "$PYTHON" -m pytest -q -p no:randomly -p no:cacheprovider --durations=8 \
-        --basetemp="$W/pytest" "$@")
+    run "$PYTHON" -m pytest -q -p no:randomly -p no:cacheprovider --durations=8 --basetemp="$W/pytest" "$@"
 }
 
 image() {

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import struct
+import tracemalloc
 import warnings
 import zipfile
 from collections.abc import Mapping
@@ -274,7 +275,9 @@ def test_a_bomb_that_lies_about_its_size_is_refused(tmp_path: Path) -> None:
 
 def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
     """The same for gzip: unpacking stops at the cap."""
-    assert "unpacks to more" in refusal(tmp_path, "x.ipynb.gz", gzip.compress(bytes(80 * 2**20)))
+    bomb = GOOD.replace(b'"outputs": []', b'"outputs": ["' + bytes(80 * 2**20) + b'"]', 1)
+    assert "unpacks to more" in refusal(tmp_path, "x.ipynb.gz", gzip.compress(bomb))
+    assert "too large" in refusal(tmp_path, "y.ipynb.gz", gzip.compress(bytes(80 * 2**20)))
 
 
 def test_a_zip_with_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
@@ -388,3 +391,113 @@ def test_a_folders_hash_follows_its_content(tmp_path: Path) -> None:
             (folder / name).write_bytes(content)
         hashes.add(collect(folder).sha256)
     assert len(hashes) == 4
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# large files
+
+
+def with_outputs(megabytes: int) -> bytes:
+    """The good notebook with so many bytes of saved outputs: lines, quotes, brackets, pictures."""
+    line = json.dumps({"output_type": "stream", "name": "stdout", "text": ['say "hi"\\ [{ ████\n'] * 1000})
+    picture = json.dumps({"output_type": "display_data", "data": {"image/png": "iVBORw0KGgo" * 50_000}, "metadata": {}})
+    outputs = ",".join([line, picture] * (megabytes * 10**6 // len(line + picture) + 1))
+    return GOOD.replace(b'"outputs": []', f'"outputs": [{outputs}]'.encode(), 1)
+
+
+@pytest.mark.parametrize("wrapped", ["as it is", "in a folder", "in a zip", "by gzip"])
+def test_a_large_notebook_is_never_held_as_a_whole(tmp_path: Path, wrapped: str) -> None:
+    """Outputs are passed over while it is read: what is kept is small, and so is what was held meanwhile."""
+    content, path = with_outputs(20), tmp_path / "hand-in"
+    if wrapped == "in a folder":
+        path.mkdir()
+        (path / "ps0.ipynb").write_bytes(content)
+    else:
+        pack = {"in a zip": lambda c: zipped({"ps0.ipynb": c}), "by gzip": lambda c: gzip.compress(c, 1)}
+        path.write_bytes(pack.get(wrapped, bytes)(content))
+    caps = Caps(ratio=1000)
+    tracemalloc.start()
+    try:
+        found = collect(path, wanted=WANTED, caps=caps)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert json.loads(found.notebook) == json.loads(GOOD)
+    assert peak < 8 * 2**20
+    assert [note.text.split(" of ")[0] for note in found.notes if note.staff_only] == ["dropped 20 MB"]
+
+
+def test_a_large_notebook_in_utf_16_is_read_too(tmp_path: Path) -> None:
+    """It is converted piece by piece, with a note."""
+    text = with_outputs(3).decode()
+    found = collected(tmp_path, "ps0.ipynb", text.encode("utf-16"))
+    assert json.loads(found.notebook) == json.loads(GOOD)
+    assert [note.text for note in found.notes if "UTF-16" in note.text]
+
+
+def test_a_notebook_that_is_large_without_its_outputs_is_refused(tmp_path: Path) -> None:
+    """The sentence says what is too large and what to do."""
+    content = GOOD.replace(b'"outputs": []', b'"outputs": [], "x": "' + b"y" * 9 * 2**20 + b'"', 1)
+    sentence = refusal(tmp_path, "ps0.ipynb", content)
+    assert "even without its saved outputs" in sentence
+    assert "Clear the notebook's outputs" in sentence
+
+
+def test_brackets_without_end_are_not_passed_over_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each costs a moment, so they have a limit."""
+    monkeypatch.setattr("autograder.lean._MOST_MARKS", 10_000)
+    content = GOOD.replace(b'"outputs": []', b'"outputs": [' + b"[]," * 10**6 + b"[]]", 1)
+    assert "saved outputs are too large" in refusal(tmp_path, "ps0.ipynb", content)
+
+
+def test_a_notebook_that_breaks_off_inside_an_output_keeps_what_came_before(tmp_path: Path) -> None:
+    """Its end is missing, and whoever decodes it finds that."""
+    content = with_outputs(3)[:-1000]
+    kept = collected(tmp_path, "ps0.ipynb", content).notebook
+    assert len(kept) < len(GOOD)
+    with pytest.raises(json.JSONDecodeError):
+        json.loads(kept)
+
+
+def test_large_files_beside_the_notebook_are_left_out_with_a_note(tmp_path: Path) -> None:
+    """Up to the cap they come along; what is more does not, whichever name sorts first."""
+    (tmp_path / "a-large.bin").write_bytes(bytes(2000))
+    (tmp_path / "b-small.txt").write_bytes(b"x" * 900)
+    (tmp_path / "ps0.ipynb").write_bytes(GOOD)
+    found = collect(tmp_path, caps=Caps(loose=1000))
+    assert set(found.files) == {"b-small.txt"}
+    assert ["'a-large.bin'" in note.text for note in found.notes] == [True]
+
+
+def test_a_large_file_alone_is_named_for_what_it_is(tmp_path: Path) -> None:
+    """A picture beyond the cap is called a picture, not an empty hand-in."""
+    sentence = refusal(tmp_path, "photo.png", b"\x89PNG\r\n\x1a\n" + bytes(3000), Caps(loose=1000))
+    assert "a picture" in sentence
+
+
+def test_a_zip_that_few_programs_can_read_is_refused(tmp_path: Path) -> None:
+    """Only plain and deflated members are unpacked: other methods can ask for memory before they give a byte."""
+    assert "ordinary zip" in refusal(tmp_path, "x.zip", zipped({"ps0.ipynb": GOOD}, zipfile.ZIP_LZMA))
+    assert "ordinary zip" in refusal(tmp_path, "y.zip", zipped({"ps0.ipynb": GOOD}, zipfile.ZIP_BZIP2))
+
+
+def test_data_packed_with_gzip_stays_packed(tmp_path: Path) -> None:
+    """The notebook opens it as the student does."""
+    (tmp_path / "ps0.ipynb").write_bytes(GOOD)
+    packed = gzip.compress(b"a,b\n1,2\n")
+    (tmp_path / "data.csv.gz").write_bytes(packed)
+    assert collect(tmp_path).files == {"data.csv.gz": packed}
+
+
+def test_a_damaged_gzip_is_named_as_one(tmp_path: Path) -> None:
+    """Half a packed notebook is no notebook."""
+    packed = gzip.compress(GOOD)
+    assert "damaged gzip" in refusal(tmp_path, "ps0.ipynb.gz", packed[: len(packed) // 2])
+
+
+def test_a_zip_beside_a_notebook_is_a_loose_file(tmp_path: Path) -> None:
+    """So are two zips: none of them is the hand-in."""
+    for name in ("a.zip", "b.zip"):
+        (tmp_path / name).write_bytes(zipped({"x.txt": b"x"}))
+    (tmp_path / "ps0.ipynb").write_bytes(GOOD)
+    assert set(collect(tmp_path).files) == {"a.zip", "b.zip"}

@@ -86,8 +86,9 @@ class Case(_Strict):
 
     claim: what holds · bases: which notebooks the case is added to · status: `graded` (nothing to tell), `graded+note`,
     `refused`, `needs-human`; None: any but refused · earned: question → share, where it is not what the base says ·
-    verdicts: check → verdict and reason, on the right base · says: what the student must be told · hides: what may
-    stand nowhere · seconds: longest time on a quiet machine · named: the hand-in's file name · packed: how it arrives.
+    verdicts: check → verdict and reason, on the right base · says: what the student must be told · staff: what staff
+    must be told, and nobody else · hides: what may stand nowhere · seconds: longest time on a quiet machine ·
+    named: the hand-in's file name · packed: how it arrives.
     """
 
     claim: str
@@ -98,6 +99,7 @@ class Case(_Strict):
     earned: dict[str, Share | tuple[Share, ...]] = Field(default_factory=dict)
     verdicts: dict[str, Judgement] = Field(default_factory=dict)
     says: tuple[str, ...] = ()
+    staff: tuple[str, ...] = ()
     hides: tuple[str, ...] = ()
     cells: tuple[Cell, ...] = ()
     answers: dict[str, str] = Field(default_factory=dict)
@@ -232,8 +234,7 @@ class Observed:
     """What grading one hand-in left.
 
     files: name → text of all that was written · grown: bytes of the grader's memory above its base, at most ·
-    left: what of the student's was still there · neighbour: digest of an honest hand-in that was graded next ·
-    handed_in: bytes of the hand-in, which has to be held.
+    left: what of the student's was still there · neighbour: digest of an honest hand-in that was graded next.
     """
 
     report: Report | None
@@ -244,7 +245,6 @@ class Observed:
     grown: int
     left: Sequence[str]
     neighbour: str
-    handed_in: int = 0
 
     @property
     def told(self) -> str:
@@ -316,7 +316,6 @@ class Keeper:
         folder = self.folder / f"v{self._count}"
         path, out = build(visit, folder / "in"), folder / "out"
         grader = self.grader
-        size = sum(p.stat().st_size for p in [path, *path.rglob("*")] if p.is_file() and not p.is_symlink())
         _forget_peak(grader.pid)
         report, error, seconds = self._timed(visit, path, out)
         grown = (_memory(grader.pid, "VmHWM") if report else 0) - self.base_memory
@@ -325,7 +324,7 @@ class Keeper:
         files = {p.name: p.read_text("utf-8", "replace") for p in sorted(out.iterdir())} if out.exists() else {}
         results = json.loads(files["results.json"]) if "results.json" in files else None
         shutil.rmtree(folder)
-        return Observed(report, error, files, results, seconds, grown, left, neighbour, size)
+        return Observed(report, error, files, results, seconds, grown, left, neighbour)
 
     def _timed(self, visit: Visit, path: Path, out: Path) -> tuple[Report | None, str, float]:
         """A grader that does not come back is killed: that is a failure, and the next case gets a new one."""
@@ -397,6 +396,17 @@ def left_behind(pid: int) -> list[str]:
 
 
 def _orphaned_files() -> list[str]:
+    """Files of uids that have no process, now and a little later: another grader may be about to wipe one."""
+    found = set(_without_owner())
+    for _ in range(20):
+        if not found:
+            break
+        time.sleep(0.1)
+        found &= set(_without_owner())
+    return sorted(found)
+
+
+def _without_owner() -> list[str]:
     alive = {entry.stat().st_uid for entry in Path("/proc").iterdir() if entry.name.isdigit() and entry.exists()}
     found = []
     for folder in (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp")):

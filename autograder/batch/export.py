@@ -136,13 +136,20 @@ def _parsed(text: bytes, key: str, where: Path | str) -> Mapping[str, Any]:
         _refuse_tricks(text)
         found = yaml.load(text, Loader=_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        reason = " ".join(str(error).split())[:200]
+        reason = _reason(error)
         raise CourseError(f"the entry {key} can't be read: {reason}", where=where) from None
     if found is None:
         return {}
     if not isinstance(found, dict):
         raise CourseError(f"the entry {key} is no mapping", where=where)
     return found
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong, and in which line of the entry."""
+    problem, mark = getattr(error, "problem", None), getattr(error, "problem_mark", None)
+    where = f", in line {mark.line + 1} after its name" if mark else ""
+    return " ".join(f"{problem or error}{where}".split())[:200]
 
 
 def _refuse_tricks(text: bytes) -> None:

@@ -38,7 +38,8 @@ __all__ = ["Job", "Progress", "grade_class", "take_in"]
 MOST_DEATHS = 2
 #: The run stops after so many failures in a row, if they are of at least three submissions.
 _ROW_OF_FAILURES = 6
-_LEAST_FREE = 200 * 2**20
+_LEAST_FREE = 200 * 2**20  # before a run
+_LEAST_LEFT = 16 * 2**20  # when something failed
 _TICK = 0.5
 
 
@@ -104,6 +105,16 @@ def _refuse_full_disk(folder: Path) -> None:
     if free < _LEAST_FREE:
         raise CourseError(
             f"only {free // 2**20} MB are free; make room for at least {_LEAST_FREE // 2**20} MB", where=folder
+        )
+
+
+def _stop_on_full_disk(folder: Path) -> None:
+    """On a full disk whatever is graded fails; nobody is set aside for that."""
+    free = shutil.disk_usage(folder).free
+    if free < _LEAST_LEFT:
+        raise GraderFault(
+            f"only {free // 2**20} MB are free in {folder}. What was recorded stays; make room, then go on with "
+            "--resume"
         )
 
 
@@ -249,6 +260,7 @@ class _Coordinator:
         self.pending_faults.append((one, (f"Dask's workers died of it: {error}",)))
 
     def _died(self, one: Submitted, reason: str) -> None:
+        _stop_on_full_disk(self.store.folder)
         self.failed_in_a_row.append((one.id, reason))
         reasons = self.store.died(one.id, self.key, reason)
         self._stop_if_all_fails()

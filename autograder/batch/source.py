@@ -74,7 +74,7 @@ class _Folder:
             return self.where / names[0]
         shutil.rmtree(to, ignore_errors=True)
         to.mkdir(parents=True)
-        for name in names:
+        for name in _latest(names, self.notes):
             shutil.copyfile(self.where / name, to / _moodle_or_canvas_file(name), follow_symlinks=False)
         return to
 
@@ -104,7 +104,7 @@ class _Zip:
         shutil.rmtree(to, ignore_errors=True)
         to.mkdir(parents=True)
         several = len(names) > 1
-        for name in names:
+        for name in _latest(names, self.notes):
             inside = name if not name.endswith("/") else ""
             for full in self._files(self.prefix + name):
                 rest = full[len(self.prefix + name) :] if not inside else _moodle_or_canvas_file(inside)
@@ -185,6 +185,15 @@ def _children(members: dict[str, zipfile.ZipInfo]) -> dict[str, set[str]]:
 
 def _ignored(name: str) -> bool:
     return name in _IGNORED or name.startswith("._")
+
+
+def _latest(names: Sequence[str], notes: list[str]) -> list[str]:
+    """Without those that a later one of the same student and the same name replaces."""
+    last = {_moodle_or_canvas_file(name): name for name in names}
+    for name in names:
+        if (kept := last[_moodle_or_canvas_file(name)]) != name:
+            notes.append(f"{name[:120]!r} was left out: {kept[:120]!r} is of the same name, and later")
+    return list(last.values())
 
 
 def _moodle_or_canvas_file(name: str) -> str:
@@ -278,10 +287,12 @@ class Source:
                 self.notes.append(f"{plain[:120]!r} was left out: it is no notebook, zip or folder")
                 continue
             key = slug(stem)
+            notes: tuple[str, ...] = ()
             if key in self._groups:
-                key = slug(plain)
+                notes = (f"{plain[:120]!r} has the name of another hand-in; both are graded",)
+                key = slug(plain) if slug(plain) not in self._groups else slug(name)
             self._groups[key] = [name]
-            yield HandIn(key, (Person(stem),))
+            yield HandIn(key, (Person(stem),), notes=notes)
 
 
 def open_source(path: Path) -> Source:

@@ -83,8 +83,11 @@ class Store:
         self.folder = folder
         if not make and not (folder / _FILE).is_file():
             raise CourseError("there are no results of a class here; run `softmark class grade` first", where=folder)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._lock = self._locked() if make else -1
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._lock = self._locked() if make else -1
+        except OSError as error:
+            raise CourseError(f"results can't be kept here: {error.strerror}", where=folder) from None
         try:
             self._open()
         except sqlite3.Error as error:

@@ -34,6 +34,7 @@ _SIZES = (11.0, 9.5, 8.0, 7.0)
 _MOST_PAGES = 3
 _LONGEST = 60_000
 _CUT = '#text(weight: 700, "Cut here: the answer is longer than its pages. The rest is in the notebook.")'
+_MOST_FORMULAS = 60
 _LARGEST_PICTURE = 12 * 2**20
 _SECONDS = 20
 # Raw HTML is read, so that it can be shown as the code that it is; pandoc alone would drop it.
@@ -137,14 +138,25 @@ def _pandoc(source: str, *options: str) -> str:
     return done.stdout.decode()
 
 
-def to_typst(answer: Answer, folder: Path) -> str:
-    """Typst content of an answer; its pictures go into `folder`. Falls back to plain text where pandoc fails."""
+def to_typst(answer: Answer, folder: Path, *, each: bool = False) -> str:
+    """Typst content of an answer; its pictures go into `folder`. Falls back to plain text where pandoc fails.
+
+    each: try every formula and picture alone, and show what can't be set as it was typed.
+    """
     try:
         tree = json.loads(_pandoc(answer.text[:_LONGEST], "-f", _DIALECT, "-t", "json"))
-        tree["blocks"] = _Walk(answer, folder).nodes(tree["blocks"])
-        return _pandoc(json.dumps(tree), "-f", "json", "-t", "typst", "--wrap=none", "--syntax-highlighting=none")
+
+        def settable(node: Mapping[str, Any]) -> bool:
+            return _is_settable(_typst({**tree, "blocks": [{"t": "Para", "c": [node]}]}), folder)
+
+        walk = _Walk(answer, folder, settable if each else lambda node: True)
+        return _typst({**tree, "blocks": walk.nodes(tree["blocks"])})
     except (GraderFault, ValueError, RecursionError):
         return plain(answer.text)
+
+
+def _typst(tree: Mapping[str, Any]) -> str:
+    return _pandoc(json.dumps(tree), "-f", "json", "-t", "typst", "--wrap=none", "--syntax-highlighting=none")
 
 
 def plain(text: str) -> str:
@@ -157,10 +169,11 @@ def _literal(text: str) -> str:
 
 
 class _Walk:
-    """Exchanges pictures for files of ours, and raw pieces for code."""
+    """Exchanges pictures for files of ours, and raw pieces for code. settable: whether this node can be set at all."""
 
-    def __init__(self, answer: Answer, folder: Path) -> None:
-        self.answer, self.folder, self.made = answer, folder, 0
+    def __init__(self, answer: Answer, folder: Path, settable: Callable[[Mapping[str, Any]], bool]) -> None:
+        self.answer, self.folder, self.settable = answer, folder, settable
+        self.made = self.formulas = 0
 
     def nodes(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -171,6 +184,8 @@ class _Walk:
         content: Any = value.get("c")
         if kind == "Image":
             return self._image(content)
+        if kind == "Math":
+            return self._formula(value)
         if kind in ("RawInline", "RawBlock"):
             code = {"t": "Code", "c": [["", [], []], str(content[1])]}
             return code if kind == "RawInline" else {"t": "Para", "c": [code]}
@@ -178,16 +193,27 @@ class _Walk:
             return {"t": "Para", "c": [{"t": "Strong", "c": self.nodes(content[2])}]}
         return {key: self.nodes(one) for key, one in value.items()}
 
+    def _formula(self, node: Mapping[str, Any]) -> Any:
+        """The formula, or its LaTeX as code."""
+        self.formulas += 1
+        if self.formulas <= _MOST_FORMULAS and self.settable(node):
+            return node
+        kind, text = node["c"]
+        mark = "$$" if kind["t"] == "DisplayMath" else "$"
+        return {"t": "Code", "c": [["", [], []], f"{mark}{text}{mark}"]}
+
     def _image(self, content: Any) -> Any:
         target = str(content[2][0])
         data = self._bytes(target)
         kind = next((kind for magic, kind in _PICTURES.items() if data.startswith(magic)), None)
-        if kind is None or len(data) > _LARGEST_PICTURE:
-            return {"t": "Emph", "c": [{"t": "Str", "c": f"[picture not included: {one_line(target, 80)}]"}]}
-        self.made += 1
-        name = f"{self.answer.question}-{self.made}.{kind}"
-        (self.folder / name).write_bytes(data)
-        return {"t": "Image", "c": [["", [], [["width", "80%"]]], [], [f"/{name}", ""]]}
+        if kind is not None and len(data) <= _LARGEST_PICTURE:
+            self.made += 1
+            name = f"{self.answer.question}-{self.made}.{kind}"
+            (self.folder / name).write_bytes(data)
+            node = {"t": "Image", "c": [["", [], [["width", "80%"]]], [], [f"/{name}", ""]]}
+            if self.settable(node):
+                return node
+        return {"t": "Emph", "c": [{"t": "Str", "c": f"[picture not included: {one_line(target, 80)}]"}]}
 
     def _bytes(self, target: str) -> bytes:
         if target.startswith("data:image/") and ";base64," in target[:40]:
@@ -296,13 +322,21 @@ def _cut(answer: Answer, used: int, pages: int, title: str, folder: Path) -> _Pi
 
 
 def _settable(answer: Answer, folder: Path) -> str:
-    """Content that Typst accepts: as pandoc wrote it, or else the plain text."""
-    content = to_typst(answer, folder)
+    """Content that Typst accepts: as pandoc wrote it, else without the formulas and pictures that can't be set, or
+    else the plain text."""
+    for each in (False, True):
+        content = to_typst(answer, folder, each=each)
+        if _is_settable(content, folder):
+            return content
+    return plain(answer.text)
+
+
+def _is_settable(content: str, folder: Path) -> bool:
     try:
-        _set(_document("", "", [_Piece(answer.question, content)], {}), folder)
+        _set(_document("", "", [_Piece("1", content)], {}), folder)
     except GraderFault:
-        return plain(answer.text)
-    return content
+        return False
+    return True
 
 
 def _pages_of(piece: _Piece, title: str, folder: Path) -> int:

@@ -110,7 +110,7 @@ class _Attempt:
         """The named mistakes and pairs on top."""
         try:
             with clock.limit(_SECONDS):
-                best = smallest(self._candidates(), self._gives)
+                best = None if self._constant() else smallest(self._candidates(), self._gives)
         except (GiveUp, clock.Expired):
             return None
         return Diagnosis(tuple(best), min(h.keeps for h in best), self.names) if best else None

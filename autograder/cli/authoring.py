@@ -118,7 +118,7 @@ _KINDS = {
     "mistake": "a mistake is noticed, named, and loses what it should",
     "pair": "a pair of mistakes is named",
     "alternative": "another right way loses nothing",
-    "mutants": "generated mutants lose points (95 % at least)",
+    "mutants": "generated mutants lose points (99 % at least)",
     "survivor": "mutants that keep all points: is each the same function?",
 }
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from autograder.batch.compare import Change
     from autograder.batch.run import Job, Progress
+    from autograder.batch.source import Source
     from autograder.batch.store import Store
     from autograder.model import Assignment
 
@@ -84,7 +85,9 @@ def grade(
     ] = False,
 ) -> None:
     """Grade every active submission; each result is recorded once, and a stopped run can go on."""
+    from autograder.assignment import load_assignment
     from autograder.batch.run import Job
+    from autograder.batch.source import open_source
     from autograder.batch.store import Store
 
     job = Job(
@@ -93,10 +96,31 @@ def grade(
         practice=practice,
         pages=pages,
     )
-    with _stoppable(), Store(out.absolute(), make=True) as store:
+    load_assignment(job.course, assignment)  # a wrong name is said before anything is made
+    out_, source_ = out.absolute(), source.absolute()
+    with _stoppable(), open_source(source_) as opened, _swept(out_), Store(out_, make=True) as store:
         _refuse_mixing(store, assignment, out, resume or bool(only))
-        progress = _run(source, store, job, executor, jobs)
+        progress = _run(opened, store, job, executor, jobs)
     _tell(progress, out)
+
+
+@contextmanager
+def _swept(out: Path) -> Iterator[None]:
+    """When nothing could be taken in, the folder that was made for it goes away again."""
+    import shutil
+
+    from autograder.batch.store import Store
+
+    fresh = not out.exists()
+    try:
+        yield
+    except BaseException:
+        if fresh and out.is_dir():
+            with Store(out) as store:
+                empty = store.count() == 0
+            if empty:
+                shutil.rmtree(out)
+        raise
 
 
 def _refuse_mixing(store: Store, assignment: str, out: Path, resume: bool) -> None:
@@ -128,22 +152,37 @@ def _stoppable() -> Iterator[None]:
             signal.signal(signal.SIGTERM, before)
 
 
-def _run(source: Path, store: Store, job: Job, executor: str, jobs: int | None) -> Progress:
+def _run(source: Source, store: Store, job: Job, executor: str, jobs: int | None) -> Progress:
     from autograder.batch.executors import open_pool
     from autograder.batch.run import grade_class, take_in
-    from autograder.batch.source import open_source
     from autograder.errors import GraderFault
 
     try:
-        with stderr.status("reading the submissions …"), open_source(source.absolute()) as opened:
-            take_in(opened, store)
-            for note in opened.notes[:20]:
-                stderr.print(Text(f"note: {note}"), soft_wrap=True)
+        with stderr.status("reading the submissions …"):
+            take_in(source, store)
+        for note in source.notes[:20]:
+            stderr.print(Text(f"note: {note}"), soft_wrap=True)
         with open_pool(executor, jobs) as pool, _live(store.count()) as watch:
             return grade_class(job, store, pool, watch)
+    except OSError as error:
+        stderr.print(Text(f"grader fault: {error}. What was recorded stays; go on with --resume", "bold red"))
+        raise typer.Exit(3) from None
     except GraderFault as error:
         stderr.print(Text(f"grader fault: {error}", style="bold red"), soft_wrap=True)
         raise typer.Exit(3) from None
+
+
+@contextmanager
+def _writing(where: Path) -> Iterator[None]:
+    """What can't be written is said in a sentence; files are replaced as a whole or not at all."""
+    from autograder.errors import CourseError
+
+    try:
+        yield
+    except OSError as error:
+        raise CourseError(
+            f"this can't be written: {error.strerror}; what was there before stays", where=where
+        ) from None
 
 
 @contextmanager
@@ -210,7 +249,7 @@ def report(
     from autograder.report.class_report import class_html
     from autograder.report.gradescope import write_atomic
 
-    with Store(results) as store:
+    with Store(results) as store, _writing(results):
         book = gradebook(store, read_roster(roster) if roster else None)
         view = class_view(store, book, anonymous=anonymous)
         if anonymous:
@@ -239,15 +278,16 @@ def diff(
 
     changes = list(compare(old, new))
     if csv is not None:
-        write_atomic(
-            csv, write_csv([["submission", "students", "before", "after", "check", "was", "is"], *_rows(changes)])
-        )
+        heads = ["submission", "students", "before", "after", "check", "was", "is"]
+        with _writing(csv):
+            write_atomic(csv, write_csv([heads, *_rows(changes)]))
     if reason := why(old, new):
         stdout.print(Text(reason), soft_wrap=True)
     if not changes:
         stdout.print("no score changes")
         return
-    table = Table(title=f"{len(changes)} submissions change", title_justify="left")
+    title = "1 submission changes" if len(changes) == 1 else f"{len(changes)} submissions change"
+    table = Table(title=title, title_justify="left")
     for name in ("submission", "students", "points", "change", "checks"):
         table.add_column(name, justify="right" if name in ("points", "change") else "left", overflow="fold")
     for change in changes:
@@ -384,7 +424,7 @@ def written(
     from autograder.batch.store import Store
     from autograder.batch.written import parse_pages, write_all
 
-    with Store(results) as store:
+    with Store(results) as store, _writing(out or results / "written"):
         fixed = parse_pages(pages) if pages else None
         with _live(store.count()) as watch:
             done = write_all(
@@ -425,7 +465,8 @@ def similar(
         names = {one.id: ", ".join(p.name for p in one.hand_in.people) for one in store.submissions()}
         pairs = find_pairs(codes, handed_out, least=least)
     path = results / "similar.html"
-    write_atomic(path, similar_html(assignment.title, pairs, names, len(codes)).encode())
+    with _writing(path):
+        write_atomic(path, similar_html(assignment.title, pairs, names, len(codes)).encode())
     stdout.print(f"{len(pairs)} pairs to look at: {path}", soft_wrap=True)
 
 

@@ -88,8 +88,8 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True)
 class MistakeView:
-    """A named mistake. students: how many people made it, each member of a group counted · lost: points that it cost them on average ·
-    sample: an answer that makes it."""
+    """A named mistake. students: how many people made it, each member of a group counted · lost: points that it cost
+    them on average · sample: an answer that makes it."""
 
     name: str
     question: str

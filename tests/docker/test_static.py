@@ -136,6 +136,15 @@ def test_locks_agree_with_the_versions_that_the_tests_run_on() -> None:
     assert {name: version for name, version in pinned.items() if tested.get(name, version) != version} == {}
 
 
+def test_the_version_of_torch_stands_once_and_is_the_one_that_was_tested() -> None:
+    """In setup.sh, which both routes run; `ci.sh` reads it there."""
+    (version,) = re.findall(r'^: "\$\{TORCH_VERSION:=([\d.]+)\}"$', (DOCKER / "setup.sh").read_text(), re.MULTILINE)
+    places = [p.name for p in sorted(DOCKER.rglob("*")) if p.is_file() and re.search(r"torch==\d", p.read_text(), re.I)]
+    assert f"torch=={version}" in (ROOT / "constraints.txt").read_text().splitlines()
+    assert [p.name for p in sorted(DOCKER.rglob("*")) if p.is_file() and version in p.read_text()] == ["setup.sh"]
+    assert not places
+
+
 def test_nothing_of_one_machine_stands_in_the_files() -> None:
     """No mirror and no path of whoever wrote them."""
     for path in DOCKER.rglob("*"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import time
 from collections.abc import Callable
@@ -300,8 +301,12 @@ def test_row_24_an_invalid_document_stands_uncut_in_the_log(written: Any) -> Non
     assert len(payload.raw_results) == 99_999
 
 
-def test_row_25_characters_are_code_points() -> None:
+def test_row_25_characters_are_code_points(written: Any) -> None:
     """Beyond the BMP, too."""
+    wide = "\U0001d54f" * 100_001
+    payload = written(json.dumps({"score": 1, "output": wide}, ensure_ascii=False))
+    assert_normal(payload)
+    assert payload.results["output"] == wide[:49_990] + MARK + wide[:49_990]
     assert len(cut("\U0001d54f" * 100_001)) == 99_999
     assert cut("\U0001d54f" * 100_000) == "\U0001d54f" * 100_000
 
@@ -327,3 +332,10 @@ def test_a_zip_arrives_unpacked_and_a_folder_as_a_tree(scripted: Scripted, tmp_p
         archive.writestr("../evil", "")
     with pytest.raises(SubmissionError, match="evil"):
         emulate(work, tmp_path / "evil.zip", None, InFolder())
+
+
+def test_every_situation_that_was_measured_has_a_test() -> None:
+    """Rows 1 to 43, by the names of the tests and of their parameters."""
+    text = Path(__file__).read_text(encoding="utf-8")
+    named = re.findall(r"test_rows?_(\d+)(?:_and_(\d+))?|\"row-(\d+)-", text)
+    assert {int(number) for numbers in named for number in numbers if number} == set(range(1, 44))

@@ -7,6 +7,7 @@ run of its own. Rows that concern loading only are in tests/checks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import indent
@@ -244,3 +245,13 @@ def test_row_9_a_module_that_can_not_be_set_up(tmp_path: Path) -> None:
     payload = run(tmp_path, root)
     assert found(payload, "1.1")[:2] == found(payload, "1.2")[:2] == ("GRADER_FAULT", 0)
     assert payload.exit_status == 3
+
+
+def test_every_situation_has_a_test() -> None:
+    """All 24: here in one way or both, and those that end at loading among the tests of the checks."""
+    alone = {5, 7, 23, 9}
+    at_load = Path(__file__).parents[1] / "checks/test_situations.py"
+    names = re.findall(r"def test_((?:\d+_and_)?\d+)_", at_load.read_text(encoding="utf-8"))
+    loading = {int(number) for name in names for number in name.split("_and_")}
+    assert set(STUDENT) | set(CHECK) | alone | {13} == set(range(1, 25))
+    assert loading == set(range(1, 25))

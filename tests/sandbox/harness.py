@@ -164,6 +164,58 @@ def plain_user() -> Any:
         }  # fmt: skip
 
 
+_DEAF = """
+import os, signal, threading, time
+def deaf():
+    for number in range(1, 65):
+        try: signal.signal(number, signal.SIG_IGN)
+        except (OSError, ValueError): pass
+def spin():
+    while True: pass
+"""
+#: Cells that don't end, each with company that would go on.
+UNENDING = {
+    "a loop": "while True: pass",
+    "a loop that hears nothing": "deaf(); spin()",
+    "a loop in C": "import re; re.match(r'(a+)+$', 'a' * 50 + 'b')",
+    "a kernel that stopped itself": "os.kill(os.getpid(), signal.SIGSTOP)",
+    "a fork bomb": "deaf()\nwhile True:\n    try: os.fork()\n    except OSError: pass",
+    "many deaf processes": "for _ in range(100):\n    if os.fork() == 0: os.setsid(); deaf(); spin()\ndeaf(); spin()",
+    "a daemon, forked twice": "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: deaf(); spin()\n"
+    "    os._exit(0)\ndeaf(); spin()",
+    "threads": "for _ in range(60): threading.Thread(target=spin, daemon=True).start()\ndeaf(); spin()",
+}
+
+
+def ends() -> Any:
+    """Seconds beyond its limit until a cell and all that it started are gone, and what of the uid is left then."""
+    from nbformat.v4 import new_code_cell, new_notebook
+
+    from autograder.execute import LiveNotebook
+    from autograder.sandbox import processes
+
+    limits, found = Limits(cell_seconds=1.0, processes=160, memory_bytes=2**40), {}
+    with Zygote.fork(install=_no_agent) as zygote:
+        for name, code in UNENDING.items():
+            cells = [new_code_cell(_DEAF, id="helpers"), new_code_cell(code, id="unending")]
+            with Sandbox(zygote, limits, require=Level.A) as sandbox:
+                live = LiveNotebook(
+                    sandbox,
+                    new_notebook(cells=cells),
+                    limits,
+                    deadline=time.monotonic() + 60,
+                    open_probe=lambda _: None,
+                )
+                live.run_cell(cells[0], 0)
+                began = time.monotonic()
+                record = live.run_cell(cells[1], 1)
+                over = time.monotonic() - began - limits.cell_seconds
+                left = len(processes.of_uid(sandbox.uid))
+                live.close()
+            found[name] = {"over": round(over, 2), "left": left, "status": record.status}
+    return found
+
+
 def speed() -> Any:
     """Milliseconds: set-up, spawn until it listens, first reply, kill, close; the median of some runs."""
     import statistics
@@ -196,7 +248,7 @@ def speed() -> Any:
 
 SCENARIOS: dict[str, Callable[[], Any]] = {
     scenario.__name__: scenario
-    for scenario in (memory, modules, thread, streams, agent, wait_to_be_killed, plain_user, speed)
+    for scenario in (memory, modules, thread, streams, agent, wait_to_be_killed, plain_user, ends, speed)
 }
 
 if __name__ == "__main__":

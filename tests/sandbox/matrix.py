@@ -65,7 +65,7 @@ def main() -> dict[str, Any]:
         student = stack.enter_context(Student(own.spawn()))
         student.run(PRELUDE + f"\nprobes = {table}")
         met = student.run("", "{name: attempt(probe) for name, probe in probes.items()}", seconds=120)
-        return {"met": met, "layers": own.isolation.layers, "capabilities": _capabilities()}
+        return {"met": met, "layers": own.isolation.layers, **_confinement()}
 
 
 def _furnish(hidden: Path, stack: contextlib.ExitStack) -> dict[str, Any]:
@@ -90,9 +90,11 @@ def _furnish(hidden: Path, stack: contextlib.ExitStack) -> dict[str, Any]:
     }
 
 
-def _capabilities() -> str:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(line.split()[1] for line in lines if line.startswith("CapEff"))
+def _confinement() -> dict[str, str]:
+    """What the grader itself may do, and how many filters it runs under."""
+    lines = (line.split() for line in Path("/proc/self/status").read_text().splitlines())
+    found = {words[0]: words[1] for words in lines if len(words) == 2}
+    return {"capabilities": found["CapEff:"], "filters": found.get("Seccomp_filters:", "0")}
 
 
 if __name__ == "__main__":

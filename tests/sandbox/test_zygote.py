@@ -104,6 +104,17 @@ def test_a_plain_user_gets_level_c_and_all_layers_but_the_uid() -> None:
 
 @pytest.mark.level_a
 @pytest.mark.slow
+def test_whatever_a_cell_started_is_gone_a_second_after_its_limit() -> None:
+    """Loops, deaf ones, C code, fork bombs, daemons and threads: one second, the grace period included. A cell that
+    heard the interrupt leaves its kernel alive, and nothing else."""
+    for name, end in _run("ends").items():
+        assert end["status"].startswith("limit:"), (name, end)
+        assert end["over"] <= 1.0 * float(os.environ.get("SOFTMARK_PATIENCE", "1")), (name, end)
+        assert end["left"] <= (name in ("a loop", "a loop in C")), (name, end)
+
+
+@pytest.mark.level_a
+@pytest.mark.slow
 def test_a_kernel_is_quick() -> None:
     """Set-up, start, first reply, kill and wipe stay far below half a second together."""
     seen = _run("speed")

@@ -95,14 +95,14 @@ def hand_ins(course: Course, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 
 @pytest.fixture(scope="session")
-def runs(
+def grade(
     tmp_path_factory: pytest.TempPathFactory, image: str, hand_ins: Mapping[str, HandIn]
-) -> Iterator[Callable[[str], Graded]]:
-    """Name of a hand-in → its run."""
-    box = tmp_path_factory.mktemp("runs")
+) -> Callable[[str], Graded]:
+    """Name of a hand-in → a run of it, now."""
 
-    def grade(name: str) -> Graded:
+    def once(name: str) -> Graded:
         hand_in = hand_ins[name]
+        box = tmp_path_factory.mktemp(name)
         work = box / name
         work.mkdir()
         path = box / f"{name}.ipynb"
@@ -112,6 +112,12 @@ def runs(
         payload = emulate(work, path, json.loads(hand_in.metadata), starter, seconds=hand_in.seconds)
         return Graded(payload, time.monotonic() - began, work)
 
+    return once
+
+
+@pytest.fixture(scope="session")
+def runs(grade: Callable[[str], Graded], hand_ins: Mapping[str, HandIn]) -> Iterator[Callable[[str], Graded]]:
+    """Name of a hand-in → its run, of all that were started together."""
     with ThreadPoolExecutor(3) as pool:
         futures: dict[str, Future[Graded]] = {name: pool.submit(grade, name) for name in hand_ins}
         yield lambda name: futures[name].result()

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 from autograder.report.gradescope import validate_bytes
+from tests.sandbox.matrix import ACCEPTED, MORE
+from tests.sandbox.probes import ALLOWED, REFUSED
 
 from .conftest import Graded
 
@@ -49,15 +50,13 @@ def test_right_grades_to_full_marks_in_the_smallest_box(runs: Runs) -> None:
     assert set(graded.extra["sandbox"]) >= {"uid", "seccomp", "no-network", "rlimits", "no_new_privs"}
 
 
-def test_a_cold_run_needs_ten_seconds_of_a_processor(inside: Inside, hand_ins: Any, tmp_path: Path) -> None:
-    """So 20 s at half a processor, start of Python and of torch included; counted in processor time, as others share
-    this machine."""
-    (tmp_path / "submission").mkdir()
-    (tmp_path / "submission" / "attention.ipynb").write_text(nbformat.writes(hand_ins["right"].notebook))
-    script = "cd /autograder; mkdir -p results; TIMEFORMAT='%U %S'; time ./run_autograder >/dev/null"
-    mount = ("--volume", f"{tmp_path / 'submission'}:/autograder/submission:ro")
-    user, system = inside("bash", "-c", f"({script}) 2>&1", options=mount).split()[-2:]
-    assert float(user) + float(system) <= 10
+def test_a_cold_grade_takes_twenty_seconds_at_half_a_processor(runs: Runs, grade: Runs) -> None:
+    """From the start of the container to its end, Python's and torch's start included. When others took the processor
+    away, it may show it again, alone: the best of three counts."""
+    seconds = [runs("right").seconds]
+    while seconds[-1] > 20 and len(seconds) < 3:
+        seconds.append(grade("right").seconds)
+    assert min(seconds) <= 20, seconds
 
 
 def test_wrong_grades_to_the_points_that_are_right(runs: Runs) -> None:
@@ -130,6 +129,17 @@ def test_what_the_container_permits(inside: Inside) -> None:
     assert found["links"] == ["lo"]
     assert all(found["refused"].values()), found
     assert found["student"] == "0000000000000000"
+
+
+def test_only_what_is_accepted_succeeds_in_the_container(inside: Inside) -> None:
+    """The sandbox's whole probe matrix, under the engine's real capabilities and its real filter."""
+    folder = Path(__file__).parents[2] / "sandbox"
+    mount = ("--volume", f"{folder}:/probes:ro", "--env", "OMP_NUM_THREADS=1", "--env", "PYTHONDONTWRITEBYTECODE=1")
+    found = json.loads(inside("/opt/softmark/bin/python", "-I", "/probes/matrix.py", options=mount))
+    met = found["met"]
+    assert {name for name in REFUSED | MORE | ACCEPTED if met[name] == "ok"} <= set(ACCEPTED)
+    assert {name: met[name] for name in ALLOWED} == dict.fromkeys(ALLOWED, "ok")
+    assert "landlock" in found["layers"]
 
 
 def test_the_fallback_stands_when_the_grader_is_killed_at_once(inside: Inside) -> None:
@@ -213,15 +223,19 @@ def arguments(**changed: str | None) -> list[str]:
 
 
 def test_a_source_change_builds_again_in_seconds(context: Path) -> None:
-    """Only the last layer is made anew, self-test included."""
+    """Only the last layer is made anew, self-test included. When others took the processors away, it may show it
+    again: the best of three counts."""
     path = context / "source/course/assignments/attention/assignment.toml"
-    path.write_text(path.read_text() + "\n# changed\n")
-    began = time.monotonic()
-    done = build(context, *arguments())
-    assert done.returncode == 0, done.stdout + done.stderr
-    if os.environ.get("SOFTMARK_ENGINE", "docker") == "docker":
-        assert (done.stdout + done.stderr).count("---> Running in") == 1
-    assert time.monotonic() - began < 120  # seconds where nobody else needs the processors
+    seconds: list[float] = []
+    while not seconds or (seconds[-1] >= 25 and len(seconds) < 3):
+        path.write_text(f"{path.read_text()}\n# change {len(seconds)}\n")
+        began = time.monotonic()
+        done = build(context, *arguments())
+        seconds.append(time.monotonic() - began)
+        assert done.returncode == 0, done.stdout + done.stderr
+        if os.environ.get("SOFTMARK_ENGINE", "docker") == "docker":
+            assert (done.stdout + done.stderr).count("---> Running in") == 1
+    assert min(seconds) < 25, seconds
 
 
 @pytest.mark.parametrize(
