@@ -21,7 +21,7 @@ from torch import Tensor
 
 from autograder.checks import Question, number, public, sibling, tags, weight
 from autograder.model import Value
-from autograder.plan import Build, Call, Plan, Ref, Seed, Seeded
+from autograder.plan import Build, Call, Plan, Ref, Seed, Seeded, call
 from autograder.seeds import Draw, derive
 
 solution = sibling(__file__, "solution")
@@ -76,6 +76,18 @@ def small_tree(draw: Draw) -> Arguments:
 def large_tree(draw: Draw) -> Arguments:
     V, L = draw.choice([(5, 4), (4, 5), (3, 7)])
     return drawn_model(draw, V, L), L
+
+
+def wavering_tree(draw: Draw) -> Arguments:
+    """A tree in which the mean cost a symbol leads from the best first symbol to the second best, not further down."""
+    while True:
+        model, L = small_tree(draw)
+        _, end, rows = model
+        best, second = sorted(range(len(rows[""])), key=lambda symbol: -rows[""][symbol])[:2]
+        if best != end:
+            mean = -(math.log(rows[""][best]) + math.log(max(rows[text([best])]))) / 2
+            if mean > -math.log(rows[""][second]) + 1e-6:
+                return model, L
 
 
 def short_trees(draw: Draw) -> list[Arguments]:
@@ -196,7 +208,7 @@ class Greedy(Question):
             for (shorter, _), (longer, cost) in itertools.pairwise(pair for pair in found if pair):
                 self.expect(longer[: len(shorter)] == shorter, "A longer limit only adds symbols at the end.")
                 possible = all(0 <= symbol < model[0] for symbol in longer) and model[1] not in longer[:-1]
-                self.expect(possible and len(longer) <= L, "A text is at most L symbols, and END is the last.")
+                self.expect(possible and 0 < len(longer) <= L, "A text is 1 to L symbols, and END is the last.")
                 self.expect(abs(cost + log_probability(model, longer)) < 1e-9, "The cost is Σ −ln p of the ids.")
 
 
@@ -404,13 +416,15 @@ def only_text(model: Model, L: int) -> list[int]:
 
 
 def types_of_texts(L: int) -> Callable[[Value], Value]:
-    """Samples → whether they are lists of at most L Python ints."""
+    """Samples → whether they are lists of at most L Python ints, and not one list for all seeds."""
 
     def judge(value: Value) -> str:
         lists = all(isinstance(ids, list | tuple) for ids in value)
         if not lists or not all(type(symbol) is int for ids in value for symbol in ids):
             return "something else"
-        return "lists of ints" if all(1 <= len(ids) <= L for ids in value) else "lists of another length"
+        if not all(1 <= len(ids) <= L for ids in value):
+            return "lists of another length"
+        return "lists of ints" if len(set(map(tuple, value))) > 1 else "one list of ints"
 
     return judge
 
@@ -579,7 +593,8 @@ class BestPath(Question):
     @weight(2.5)
     def test_trace(self) -> None:
         """The popped prefixes come in the order of their cost, root first, best leaf last."""
-        for model, L in self.draws(small_tree, times=8) + self.draws(large_tree, times=3):
+        trees = [self.draws(small_tree, times=8), self.draws(large_tree, times=3), self.draws(wavering_tree, times=2)]
+        for model, L in itertools.chain(*trees):
             self.agree_plan(plan("best_path", model, L), through=trace)
 
     @number("3.7")
@@ -919,6 +934,9 @@ class Warp(Question):
         """An int comes back."""
         for cases in self.draws(one_row, times=1):
             self.contract("sample_one", *cases[0])
+        even = torch.zeros(5, dtype=torch.float64)
+        ids = self.call_all([call("sample_one", even, 1.0, 0, 1.0, u) for u in (0.1, 0.9)])
+        self.expect(repr(ids[0]) != repr(ids[1]), "Another u gives another id.")
 
     @number("6.8")
     @weight(2)
@@ -1017,8 +1035,10 @@ class Scoring(Question):
     def test_contract(self) -> None:
         """A float comes back, finite for a possible text."""
         for cases in self.draws(possible_texts, times=1):
-            for model, ids, L in cases:
-                self.contract_plan(plan("sequence_logprob", model, ids, L))
+            plans = [plan("sequence_logprob", model, ids, L) for model, ids, L in cases]
+            for one in plans:
+                self.contract_plan(one)
+            self.expect(len(set(map(repr, self.call_all(plans)))) > 1, "Other texts have other scores.")
 
     @number("7.3")
     @weight(1.5)

@@ -301,11 +301,10 @@ def perplexity(
 def fit_bigram_autodiff(N: Tensor, steps: int) -> Tensor:
     """Maximum-likelihood rows of probabilities, by gradient descent on the negative log-likelihood.
 
-    N: (C, V) counts, > 0 → (C, V), rows sum to 1. The step 2 / (largest row sum) is the inverse of a bound on the
-    curvature: the Hessian of a row with sum S is diag(S p) − S p pᵀ, whose eigenvalues lie below S/2.
+    N: (C, V) counts, > 0; steps: of any optimiser → (C, V), rows sum to 1.
     """
     logits = torch.zeros(N.shape, dtype=torch.float64, requires_grad=True)
-    rate = 2 / N.sum(dim=1).max()
+    rate = 2 / N.sum(dim=1).max()  # a row with sum S has the Hessian diag(S p) − S p pᵀ, eigenvalues below S/2
     for _ in range(steps):
         log_p = torch.log_softmax(logits, dim=1)
         loss = -(N * log_p).sum()

@@ -9,11 +9,12 @@ among them, 20 % special cases, 10 % laws that hold for any input.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
 from autograder.checks import Question, number, public, sibling, tags, weight
-from autograder.plan import call
+from autograder.plan import Plan, call
 from autograder.seeds import Draw
 
 solution = sibling(__file__, "solution")
@@ -29,6 +30,15 @@ def letters(draw: Draw, alphabet: str, shortest: int, longest: int) -> str:
 def texts(value: Any) -> bool:
     """Whether this is a list or tuple of strings."""
     return isinstance(value, list | tuple) and all(isinstance(item, str) for item in value)
+
+
+class Asked(Question):
+    """What all questions share."""
+
+    def depends(self, function: str, *cases: Arguments) -> None:
+        """One answer for all of these inputs could have been written without looking at them."""
+        values = self.call_all([call(function, *case) for case in cases])
+        self.expect(len(set(map(repr, values))) > 1, "Other inputs give other results.")
 
 
 # ── Q1 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -72,7 +82,7 @@ def special_corpora(draw: Draw) -> list[Arguments]:
     ]
 
 
-class Words(Question):
+class Words(Asked):
     """Q1 Words, and what they miss"""
 
     question = "1"
@@ -91,6 +101,7 @@ class Words(Question):
         for tokens, size in self.draws(token_lists, times=1):
             self.contract("build_vocab", tokens, size)
             self.unchanged("build_vocab", tokens, size)
+            self.depends("build_vocab", (tokens, size), (tokens[::2], 9))
 
     @number("1.3")
     @weight(2)
@@ -119,8 +130,10 @@ class Words(Question):
     @weight(0.5)
     def test_ratios_contract(self) -> None:
         """Two floats come back."""
-        for ids, written, unk in self.draws(corpora, times=2):
-            self.contract("fertility_oov", ids, written, unk)
+        cases = self.draws(corpora, times=2)
+        for case in cases:
+            self.contract("fertility_oov", *case)
+        self.depends("fertility_oov", *cases)
 
     @number("1.7")
     @weight(2)
@@ -170,7 +183,7 @@ def special_corpora_of_words(draw: Draw) -> list[Arguments]:
     ]
 
 
-class Training(Question):
+class Training(Asked):
     """Q2 Training BPE"""
 
     question = "2"
@@ -222,6 +235,7 @@ class Training(Question):
             self.expect(bool(full) and all(len(pair) == 2 for pair in full), "There are merges, pairs of strings.")
             self.expect(full[:5] == fewer, "The first merges don't depend on how many follow.")
             self.expect(full == doubled, "Doubling all counts changes no merge.")
+        self.depends("train_bpe", *[(words, 9) for words, _ in self.draws(tied_corpora, times=2)])
 
 
 def pairs(value: Any) -> list[tuple[Any, ...]]:
@@ -261,7 +275,7 @@ def special_words(draw: Draw) -> list[Arguments]:
     ]
 
 
-class Encoding(Question):
+class Encoding(Asked):
     """Q3 Encoding with BPE"""
 
     question = "3"
@@ -284,6 +298,7 @@ class Encoding(Question):
         for word, merges in self.draws(words_to_encode, times=2):
             self.expect(texts(self.call("encode_bpe", word, merges)), "A list of strings comes back.")
             self.unchanged("encode_bpe", word, merges)
+        self.depends("encode_bpe", (word, merges), (word + "zz", merges))
 
     @number("3.3")
     @weight(6.5)
@@ -347,7 +362,7 @@ def wrong_bytes(draw: Draw) -> list[list[int]]:
     ]
 
 
-class Bytes(Question):
+class Bytes(Asked):
     """Q4 Bytes"""
 
     question = "4"
@@ -451,7 +466,7 @@ def long_and_short(draw: Draw) -> list[Arguments]:
     ]
 
 
-class WordPiece(Question):
+class WordPiece(Asked):
     """Q5 WordPiece"""
 
     question = "5"
@@ -473,6 +488,8 @@ class WordPiece(Question):
         for word, entries, _ in self.draws(words_to_cut, times=2):
             self.expect(texts(self.call("wordpiece_encode", word, entries)), "A list of strings comes back.")
             self.unchanged("wordpiece_encode", word, entries)
+        whole = next(entry for entry in entries if not entry.startswith(("##", "[")))
+        self.depends("wordpiece_encode", (whole, entries), (whole + "zz", entries))
 
     @number("5.3")
     @weight(6.5)
@@ -503,6 +520,8 @@ class WordPiece(Question):
                 self.expect(known, "Every piece stands in the vocabulary, with its mark.")
                 bare = "".join(piece.removeprefix("##") for piece in pieces)
                 self.expect(bare == word, "Without their marks the pieces joined give the word.")
+        whole = next(entry for entry in entries if not entry.startswith(("##", "[")))
+        self.depends("wordpiece_encode", (whole, entries), (whole + "zz", entries))
 
 
 # ── Q6 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -559,7 +578,7 @@ def used(value: Any) -> Any:
     return {key: n for key, n in value.items() if not (isinstance(n, int | float) and abs(n) < 1e-12)}
 
 
-class Unigram(Question):
+class Unigram(Asked):
     """Q6 Unigram"""
 
     question = "6"
@@ -582,6 +601,7 @@ class Unigram(Question):
             self.expect(pair and texts(value[0]), "A list of pieces and a number come back.")
             self.expect(isinstance(value[1], int | float), "A list of pieces and a number come back.")
             self.unchanged("unigram_viterbi", s, logp)
+        self.depends("unigram_viterbi", (s, logp), (s + "a", logp))
 
     @number("6.3")
     @weight(4)
@@ -630,6 +650,7 @@ class Unigram(Question):
         for s, logp in self.draws(strings, times=1):
             self.contract("unigram_counts", s, logp)
             self.unchanged("unigram_counts", s, logp)
+            self.depends("unigram_counts", (s, logp), (s + "a", logp))
 
     @number("6.8")
     @weight(3.5)
@@ -685,7 +706,7 @@ def special_losses(draw: Draw) -> list[Arguments]:
     ]
 
 
-class BitsPerCharacter(Question):
+class BitsPerCharacter(Asked):
     """Q7 A fair comparison"""
 
     question = "7"
@@ -701,8 +722,10 @@ class BitsPerCharacter(Question):
     @weight(0.5)
     def test_contract(self) -> None:
         """One float comes back."""
-        for logprobs, written in self.draws(losses, times=2):
-            self.contract("bits_per_char", logprobs, written)
+        cases = self.draws(losses, times=2)
+        for case in cases:
+            self.contract("bits_per_char", *case)
+        self.depends("bits_per_char", *cases)
 
     @number("7.3")
     @weight(3.5)
@@ -731,6 +754,7 @@ class BitsPerCharacter(Question):
             numbers = isinstance(apart, int | float) and isinstance(joined, int | float)
             self.expect(numbers, "One float comes back.")
             self.expect(math.isclose(apart, joined, rel_tol=1e-9), "One text or several: the ratio is the same.")
+        self.depends("bits_per_char", *self.draws(losses, times=2))
 
 
 # ── Q8 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -793,7 +817,7 @@ def special_crossing(draw: Draw) -> list[Arguments]:
     ]
 
 
-class Text(Question):
+class Text(Asked):
     """Q8 From text to tokens"""
 
     question = "8"
@@ -811,6 +835,7 @@ class Text(Question):
         """A list of strings comes back."""
         for text in self.draws(mixed, times=2):
             self.expect(texts(self.call("pretokenize", text)), "A list of strings comes back.")
+        self.depends("pretokenize", (text,), ("one",))
 
     @number("8.3")
     @weight(3.5)
@@ -862,6 +887,18 @@ class Text(Question):
         for calls in self.draws(special_crossing, times=1):
             for text, merges in calls:
                 self.agree("encode_text", text, merges)
+
+    def refused(self, *args: Any) -> Any:
+        """In place of a function that nothing follows from: what the reference raises ends follow-through."""
+        raise RuntimeError(args)
+
+    def own(self, name: str, run: Callable[[Plan], Any]) -> Any:
+        """The student's own function, unless it says the same of two texts: on top of it every text is alike."""
+        student = super().own(name, run)
+        rest: Arguments = ([],) if name == "encode_bpe" else ()
+        if student("ab", *rest) == student("c", *rest):
+            return self.refused
+        return student
 
 
 # ── hand calculations ───────────────────────────────────────────────────────────────────────────────────────────────

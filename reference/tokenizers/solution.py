@@ -142,7 +142,7 @@ def fertility_oov(ids: list[list[int]], texts: list[str], unk: int) -> tuple[flo
 def train_bpe(word_freqs: dict[str, int], num_merges: int) -> list[Pair]:
     """The first `num_merges` merges, fewer when no pair is left; ties go to the lowest pair of ids.
 
-    Counts all pairs again after each merge, so it takes time of the order merges × characters.
+    To count all pairs again after each merge is quick enough: the grader has up to 100 words and 40 merges.
     Source: Sennrich, Haddow, Birch 2016, Neural Machine Translation of Rare Words with Subword Units, section 3.2.
     """
     ids = {symbol: n for n, symbol in enumerate(sorted(set("".join(word_freqs))))}
@@ -360,7 +360,7 @@ def unigram_viterbi(s: str, logp: dict[str, float]) -> tuple[list[str], float]:
 def unigram_counts(s: str, logp: dict[str, float]) -> dict[str, float]:
     """Expected number of each piece over all segmentations of s, weighted by their probability.
 
-    Forward and backward sums over positions. Source: Kudo 2018, section 3.2, the E step.
+    Source: Kudo 2018, section 3.2, the E step.
     """
     n = len(s)
     spans = [(start, end) for end in range(1, n + 1) for start in range(end) if s[start:end] in logp]
@@ -432,19 +432,19 @@ def bits_per_char(logprobs: list[list[float]], texts: list[str]) -> float:
 #
 # | piece | examples |
 # |---|---|
-# | letters in a row, with at most one space before them | `the`, ` the`, ` naïve` |
+# | letters in a row, with at most one space before them | `the`, `·the`, `·naïve` |
 # | one digit alone | `7` |
-# | other signs in a row, with at most one space before them | `...`, ` (`, `_` |
+# | other signs in a row, with at most one space before them | `...`, `·(`, `_` |
 # | any other white-space character alone | a line break, a tab, a space that fits nowhere above |
 #
-# A letter is what `str.isalpha` accepts, in any alphabet; the digits are 0 to 9; the underscore is a sign. In `a  b`
-# the second space belongs to b, so the pieces are `a`, one space, ` b`. A space before a digit stands alone. Nothing
-# is lost or changed: **the pieces joined give the text**. (The grader uses letters, 0 to 9, signs and white space. In
-# Python's `re`, `[^\W\d_]` is a letter.)
+# A letter is what `str.isalpha` accepts, in any alphabet; the digits are 0 to 9; the underscore is a sign. Here `·`
+# stands for a space. In `a··b` the second one belongs to b, so the pieces are `a`, `·`, `·b`. A space before a digit
+# stands alone. Nothing is lost or changed: **the pieces joined give the text**. (The grader uses letters, 0 to 9,
+# signs and white space. In Python's `re`, `[^\W\d_]` is a letter.)
 #
 # `encode_text(text, merges)` is then `encode_bpe` on each pre-token, one after the other, in one flat list.
 #
-# *Example.* "I'm 25, naïve!" is cut into `I`, `'`, `m`, one space, `2`, `5`, `,`, ` naïve`, `!`.
+# *Example.* "I'm 25, naïve!" is cut into `I`, `'`, `m`, `·`, `2`, `5`, `,`, `·naïve`, `!`.
 
 
 # %% softmark={"role": "answer", "question": "8"}

@@ -2,137 +2,39 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import itertools
 import math
-from collections.abc import Mapping
-from fractions import Fraction
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from autograder.assignment import load_assignment
-from autograder.checks import Checks, Examination, LocalSession, load_checks
 from autograder.checks.mistakes import Hypothesis
-from autograder.checks.perform import perform
-from autograder.checks.room import Room
-from autograder.model import Isolation, Level, Outcome, Run, Verdict
+from autograder.model import Verdict
 from autograder.seeds import Draw
-from autograder.solution import read_solution
-from autograder.validate import validate
+from tests.assignments.grading import Grading, describe, earned
 
-COURSE = Path(__file__).parents[3]
-SECRET = b"test-only: attention"
-STUDENT = "ada"
-ZERO = Fraction(0)
-
-Outcomes = dict[str, Outcome]
-
-
-@cache
-def checks() -> Checks:
-    return load_checks(load_assignment(COURSE, "attention"))
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
-def grade(namespace: Mapping[str, Any], *questions: str, secret: bytes = SECRET) -> Outcomes:
-    """Grade a namespace as if a notebook had defined it; all questions, or only these."""
-    run = Run((), None, Isolation(Level.C, ()))
-    examination = Examination(checks(), LocalSession(namespace), run, secret=secret, student_id=STUDENT)
-    asked = questions or tuple(question.id for question in checks().assignment.questions)
-    return {o.spec.number: o for question in asked for o in examination.question(question)}
-
-
-def earned(outcomes: Outcomes, question: str | None = None) -> Fraction:
-    return sum((o.earned for o in outcomes.values() if question in (None, o.spec.question)), ZERO)
-
-
-def describe(outcomes: Outcomes) -> str:
-    """What a failing test shows."""
-    lines = [
-        f"{o.spec.number} {o.verdict} {float(o.earned)}/{float(o.spec.points)} {o.mistakes} {o.on_top_of} "
-        f"{o.explanation} {o.staff}"
-        for o in outcomes.values()
-        if o.verdict is not Verdict.PASSED or o.earned != o.spec.points
-    ]
-    return "\n".join(lines)
-
-
-def variant(hypothesis: Hypothesis) -> dict[str, Any]:
-    """The namespace of a student who made this mistake; planned wrong answers of the hand calculations go into hand."""
-    space = checks().source.namespace(hypothesis.change)
-    if hypothesis.answer is not None:
-        numbers = space["my_numbers"](STUDENT, hypothesis.part)
-        space["hand"] = {**space["hand"], hypothesis.part: hypothesis.answer(numbers)}
-    return space
-
-
-def singles() -> list[Hypothesis]:
-    return [h for h in checks().hypotheses if h.size == 1]
-
-
-def pairs(question: str) -> list[Hypothesis]:
-    return [h for h in checks().hypotheses if h.size == 2 and h.question == question]
-
-
-def owner(number: str) -> str:
-    """The function that a check of question 4 is about; elsewhere a question has one."""
-    question, _, rest = number.partition(".")
-    functions = checks().assignment.question(question).functions
-    return functions[-1] if question != "4" or int(rest) > 4 else functions[0]
-
-
-def assert_loses_what_it_should(hypothesis: Hypothesis, outcomes: Outcomes) -> None:
-    """Failing checks of its function keep exactly `keeps`, under its name; what else fails, it declares."""
-    failed = 0
-    for outcome in outcomes.values():
-        if owner(outcome.spec.number) not in hypothesis.functions:
-            right = outcome.earned == outcome.spec.points
-            assert right or outcome.spec.question in hypothesis.spills, describe(outcomes)
-        elif outcome.verdict is not Verdict.PASSED:
-            assert outcome.verdict is Verdict.FAILED, describe(outcomes)
-            assert outcome.mistakes == hypothesis.names, describe(outcomes)
-            assert outcome.earned == hypothesis.keeps * outcome.spec.points
-            failed += 1
-    assert failed
+grading = Grading("attention")
+grade, variant = grading.grade, grading.variant
 
 
 # ── right and empty ─────────────────────────────────────────────────────────────────────────────────────────────────
 @pytest.mark.parametrize("secret", [b"test-only: %d" % n for n in range(5)])
 def test_the_reference_gets_all_points_on_five_secrets(secret: bytes) -> None:
     """100 of 100, whatever the draws."""
-    outcomes = grade(checks().source.namespace(), secret=secret)
+    outcomes = grade(grading.reference(), secret=secret)
     assert earned(outcomes) == 100, describe(outcomes)
 
 
 def test_points_are_a_hundred_and_split_as_promised() -> None:
     """Per question about 10 % contract, 20 % special cases, 10 % laws; the rest are values and effort."""
-    specs = checks().specs
-    assert sum(spec.points for spec in specs) == 100
-    for question in checks().assignment.questions[:8]:
-        mine = [spec for spec in specs if spec.question == question.id]
-        for tag, share in (("edge", 0.2), ("property", 0.1)):
-            points = float(sum(spec.points for spec in mine if tag in spec.tags))
-            assert abs(points - share * float(question.points)) <= 1, (question.id, tag)
+    assert sum(spec.points for spec in grading.checks.specs) == 100
+    grading.assert_shares(grading.questions[:8], within=1, edge=0.2, property=0.1)
 
 
 def test_an_empty_notebook_gets_nothing() -> None:
     """Functions that raise NotImplementedError and a hand of Nones: 0 points, and every check says what to write."""
-
-    def unwritten(*args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError
-
-    names = [name for question in checks().assignment.questions for name in question.functions]
-    space: dict[str, Any] = dict.fromkeys(names, unwritten) | {"hand": {"H1": None, "H2": None, "H3": None}}
-    outcomes = grade(space)
+    outcomes = grade(grading.unwritten())
     assert earned(outcomes) == 0
     assert {o.verdict for o in outcomes.values()} == {Verdict.BLOCKED}, describe(outcomes)
 
@@ -148,8 +50,7 @@ def test_a_notebook_without_definitions_gets_nothing() -> None:
 def test_constants_get_nothing(constant: Any) -> None:
     """Functions that return one thing, whatever they are asked, earn next to nothing and break no check."""
     value = torch.zeros(3, dtype=torch.float64) if constant == "tensor" else constant
-    names = [name for question in checks().assignment.questions for name in question.functions]
-    outcomes = grade({name: lambda *args, **kwargs: value for name in names} | {"hand": {}})
+    outcomes = grade(grading.constant(value))
     assert all(o.verdict in (Verdict.FAILED, Verdict.BLOCKED) for o in outcomes.values() if o.earned == 0)
     assert not any(o.verdict is Verdict.GRADER_FAULT for o in outcomes.values()), describe(outcomes)
     assert earned(outcomes) == 0, describe(outcomes)
@@ -158,15 +59,14 @@ def test_constants_get_nothing(constant: Any) -> None:
 # ── mistakes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_there_are_enough_mistakes_and_alternatives() -> None:
     """At least 15 named mistakes; at least three other right ways for each question with code."""
-    assert len(singles()) >= 90
-    counts = [sum(a.question == str(q) for a in checks().alternatives) for q in range(1, 9)]
-    assert min(counts) >= 3
+    assert len(grading.singles()) >= 90
+    assert grading.fewest_alternatives(map(str, range(1, 9))) >= 3
 
 
-@pytest.mark.parametrize("hypothesis", singles(), ids=lambda h: h.key)
+@pytest.mark.parametrize("hypothesis", grading.singles(), ids=lambda h: h.key)
 def test_each_mistake_loses_what_it_should_and_is_named(hypothesis: Hypothesis) -> None:
     """Failing checks of its question lose exactly 1 − keeps, and say its name."""
-    assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), hypothesis.question))
+    grading.assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), hypothesis.question))
 
 
 @pytest.mark.parametrize(
@@ -174,50 +74,47 @@ def test_each_mistake_loses_what_it_should_and_is_named(hypothesis: Hypothesis) 
 )
 def test_a_mistake_costs_its_points_once(name: str) -> None:
     """Later questions are right on top of a student's own wrong function, and lose nothing."""
-    hypothesis = next(h for h in singles() if h.key == name)
+    hypothesis = grading.single(name)
     outcomes = grade(variant(hypothesis))
-    assert_loses_what_it_should(hypothesis, outcomes)
+    grading.assert_loses_what_it_should(hypothesis, outcomes)
     assert any(o.on_top_of for o in outcomes.values())
 
 
 def test_an_empty_helper_earns_nothing_on_top() -> None:
     """On top of a softmax that returns zeros everything looks right, so Q2, Q3 and Q8 get no credit for it."""
-    space = checks().source.namespace({"softmax": "def softmax(s, dim):\n    return torch.zeros_like(s)\n"})
+    space = grading.reference({"softmax": "def softmax(s, dim):\n    return torch.zeros_like(s)\n"})
     outcomes = grade(space, "1", "2", "3", "8")
     assert earned(outcomes, "2") <= 2, describe(outcomes)
     assert earned(outcomes, "3") <= 3, describe(outcomes)
 
 
-@pytest.mark.parametrize("hypothesis", pairs("6"), ids=lambda h: h.name)
+@pytest.mark.parametrize("hypothesis", grading.pairs("6"), ids=lambda h: h.name)
 def test_pairs_of_heads_mistakes_are_named(hypothesis: Hypothesis) -> None:
     """All 81 pairs of choices of multi_head are told apart, and the losses add."""
-    assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), "6"))
+    grading.assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), "6"))
 
 
 # ── alternatives ────────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("alternative", checks().alternatives, ids=lambda a: f"{a.question}-{a.name}")
+@pytest.mark.parametrize("alternative", grading.checks.alternatives, ids=lambda a: f"{a.question}-{a.name}")
 def test_other_right_ways_lose_nothing(alternative: Any) -> None:
     """Loops, einsum, library functions: all points, but for what an alternative declares to forfeit."""
-    change = checks().alternative_change(alternative)
-    outcomes = grade(checks().source.namespace(change), alternative.question)
-    lost = {number for number, o in outcomes.items() if o.earned != o.spec.points}
-    assert lost == set(alternative.forfeits), describe(outcomes)
+    grading.assert_loses_nothing(alternative)
 
 
 # ── draws ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_all_1536_combinations_of_heads_choices_differ() -> None:
     """On the drawn shapes every combination of the seven choices of multi_head gives another output."""
     axes: dict[str | None, list[Hypothesis]] = {}
-    for hypothesis in singles():
+    for hypothesis in grading.singles():
         if hypothesis.question == "6":
             axes.setdefault(hypothesis.axis, []).append(hypothesis)
     assert [len(values) for values in axes.values()] == [3, 2, 3, 1, 3, 1, 1]
-    module = checks().checks[0].function.__globals__
+    module = grading.checks.checks[0].function.__globals__
     arguments = module["usual_heads"](Draw(7))[0]
-    source, outputs = checks().source, []
+    source, outputs = grading.checks.source, []
     for combination in itertools.product(*([None, *values] for values in axes.values())):
         spans = tuple(span for hypothesis in combination if hypothesis for span in hypothesis.spans)
-        space = dict(checks().oracle.reference)
+        space = dict(grading.checks.oracle.reference)
         exec(source.edited(spans).get("multi_head", source.definition("multi_head")), space)
         outputs.append(space["multi_head"](*arguments))
     assert len(outputs) == 1536
@@ -227,51 +124,14 @@ def test_all_1536_combinations_of_heads_choices_differ() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("question", [question.id for question in checks().assignment.questions])
+@pytest.mark.parametrize("question", grading.questions)
 def test_the_whole_catalogue_on_other_seeds(question: str) -> None:
     """Singles, pairs, alternatives and mutants of a question, on the course's draws and three other seeds."""
-    result = validate(checks(), secret=SECRET, seeds=(None, 1, 2, 3), question=question)
+    result = grading.validate(question, (None, 1, 2, 3))
     assert result.ok, "\n".join(str(row) for row in result.failures)
 
 
 # ── one source ──────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_public_checks_of_the_notebook_use_the_graders_inputs() -> None:
     """The notebook's public checks call each function with exactly the inputs of the grader's public checks."""
-    graded = [record for check in checks().checks if check.spec.public for record in recorded(check)]
-    pasted = pasted_calls()
-    assert {record.plan.function for record in graded} == {name for name, _ in pasted}
-    for record in graded:
-        step = record.plan.steps[0]
-        assert any(name == step.function and same(arguments, step.args) for name, arguments in pasted), step.function
-
-
-def recorded(check: Any) -> list[Any]:
-    room = Room(checks(), SECRET, STUDENT)
-    return perform(check, room).desk.records
-
-
-def pasted_calls() -> list[tuple[str, tuple[Any, ...]]]:
-    """Run the public cells of solution.py over functions that note how they are called."""
-    cells = [cell for cell in read_solution(COURSE / "reference/attention/solution.py") if cell.role == "public-check"]
-    assert len(cells) == 8
-    space, calls = dict(checks().oracle.reference), []
-    for question in checks().assignment.questions[:8]:
-        for name in question.functions:
-
-            def noting(*args: Any, name: str = name, inner: Any = space[name]) -> Any:
-                calls.append((name, args))
-                return inner(*args)
-
-            space[name] = noting
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        for cell in cells:
-            exec(cell.source, space)
-    assert said.getvalue().count("passes") == 8
-    return calls
-
-
-def same(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    return len(a) == len(b) and all(
-        torch.equal(x, y) if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) else x == y
-        for x, y in zip(a, b, strict=True)
-    )
+    grading.assert_public_checks_agree(8)

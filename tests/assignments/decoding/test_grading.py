@@ -2,111 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-from collections.abc import Mapping
 from fractions import Fraction
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from autograder.assignment import load_assignment
-from autograder.checks import Checks, Examination, LocalSession, load_checks
 from autograder.checks.mistakes import Hypothesis
-from autograder.checks.perform import perform
-from autograder.checks.room import Room
-from autograder.model import Isolation, Level, Outcome, Run, Verdict
+from autograder.model import Verdict
 from autograder.plan import Ref, Seeded
-from autograder.solution import read_solution
-from autograder.validate import validate
+from tests.assignments.grading import Grading, describe, earned, same
 
-COURSE = Path(__file__).parents[3]
-SECRET = b"test-only: decoding"
-STUDENT = "ada"
-ZERO = Fraction(0)
-
-Outcomes = dict[str, Outcome]
-
-
-@cache
-def checks() -> Checks:
-    return load_checks(load_assignment(COURSE, "decoding"))
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> None:
-    torch.set_num_threads(1)
-
-
-def grade(namespace: Mapping[str, Any], *questions: str, secret: bytes = SECRET) -> Outcomes:
-    """Grade a namespace as if a notebook had defined it; all questions, or only these."""
-    run = Run((), None, Isolation(Level.C, ()))
-    examination = Examination(checks(), LocalSession(namespace), run, secret=secret, student_id=STUDENT)
-    asked = questions or tuple(question.id for question in checks().assignment.questions)
-    return {o.spec.number: o for question in asked for o in examination.question(question)}
-
-
-def earned(outcomes: Outcomes, question: str | None = None) -> Fraction:
-    return sum((o.earned for o in outcomes.values() if question in (None, o.spec.question)), ZERO)
-
-
-def describe(outcomes: Outcomes) -> str:
-    """What a failing test shows."""
-    lines = [
-        f"{o.spec.number} {o.verdict} {float(o.earned)}/{float(o.spec.points)} {o.mistakes} {o.on_top_of} "
-        f"{o.explanation} {o.staff}"
-        for o in outcomes.values()
-        if o.verdict is not Verdict.PASSED or o.earned != o.spec.points
-    ]
-    return "\n".join(lines)
-
-
-def variant(hypothesis: Hypothesis) -> dict[str, Any]:
-    """The namespace of a student who made this mistake; planned wrong answers of the hand calculations go into hand."""
-    space = checks().source.namespace(hypothesis.change)
-    if hypothesis.answer is not None:
-        numbers = space["my_numbers"](STUDENT, hypothesis.part)
-        space["hand"] = {**space["hand"], hypothesis.part: hypothesis.answer(numbers)}
-    return space
-
-
-def singles() -> list[Hypothesis]:
-    return [h for h in checks().hypotheses if h.size == 1]
-
-
-def pairs(question: str) -> list[Hypothesis]:
-    return [h for h in checks().hypotheses if h.size == 2 and h.question == question]
-
-
-def owner(number: str) -> str:
-    """The function that a check of questions 6 and 7 is about; elsewhere a question has one."""
-    question, _, rest = number.partition(".")
-    functions = checks().assignment.question(question).functions
-    return functions[-1] if question not in ("6", "7") or int(rest) > 5 else functions[0]
-
-
-def assert_loses_what_it_should(hypothesis: Hypothesis, outcomes: Outcomes) -> None:
-    """Failing checks of its function keep exactly `keeps`, under its name; what else fails, it declares."""
-    failed = 0
-    for outcome in outcomes.values():
-        if owner(outcome.spec.number) not in hypothesis.functions:
-            right = outcome.earned == outcome.spec.points
-            assert right or outcome.spec.question in hypothesis.spills, describe(outcomes)
-        elif outcome.verdict is not Verdict.PASSED:
-            assert outcome.verdict is Verdict.FAILED, describe(outcomes)
-            assert outcome.mistakes == hypothesis.names, describe(outcomes)
-            assert outcome.earned == hypothesis.keeps * outcome.spec.points
-            failed += 1
-    assert failed
+grading = Grading("decoding")
+grade, variant = grading.grade, grading.variant
 
 
 # ── right and empty ─────────────────────────────────────────────────────────────────────────────────────────────────
 def test_the_reference_gets_all_points() -> None:
     """100 of 100."""
-    outcomes = grade(checks().source.namespace())
+    outcomes = grade(grading.reference())
     assert earned(outcomes) == 100, describe(outcomes)
 
 
@@ -114,30 +28,19 @@ def test_the_reference_gets_all_points() -> None:
 @pytest.mark.parametrize("secret", [b"test-only: %d" % n for n in range(5)])
 def test_the_reference_gets_all_points_on_five_secrets(secret: bytes) -> None:
     """100 of 100, whatever the draws."""
-    outcomes = grade(checks().source.namespace(), secret=secret)
+    outcomes = grade(grading.reference(), secret=secret)
     assert earned(outcomes) == 100, describe(outcomes)
 
 
 def test_points_are_a_hundred_and_split_as_promised() -> None:
     """Per question about 10 % contract, 20 % special cases, 10 % laws; the rest are values and effort."""
-    specs = checks().specs
-    assert sum(spec.points for spec in specs) == 100
-    for question in checks().assignment.questions[:8]:
-        mine = [spec for spec in specs if spec.question == question.id]
-        for tag, share in (("edge", 0.2), ("property", 0.1)):
-            points = float(sum(spec.points for spec in mine if tag in spec.tags))
-            assert abs(points - share * float(question.points)) <= 1, (question.id, tag)
+    assert sum(spec.points for spec in grading.checks.specs) == 100
+    grading.assert_shares(grading.questions[:8], within=1, edge=0.2, property=0.1)
 
 
 def test_an_empty_notebook_gets_nothing() -> None:
     """Functions that raise NotImplementedError and a hand of Nones: 0 points, and every check says what to write."""
-
-    def unwritten(*args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError
-
-    names = [name for question in checks().assignment.questions for name in question.functions]
-    space: dict[str, Any] = dict.fromkeys(names, unwritten) | {"hand": {"H1": None, "H2": None, "H3": None}}
-    outcomes = grade(space)
+    outcomes = grade(grading.unwritten())
     assert earned(outcomes) == 0
     assert {o.verdict for o in outcomes.values()} == {Verdict.BLOCKED}, describe(outcomes)
 
@@ -149,12 +52,11 @@ def test_a_notebook_without_definitions_gets_nothing() -> None:
     assert {o.verdict for o in outcomes.values()} == {Verdict.BLOCKED}, describe(outcomes)
 
 
-@pytest.mark.parametrize("constant", [None, 0.0, "tensor", {}])
+@pytest.mark.parametrize("constant", [None, 0, "tensor", [0], ([], 0.0, [])], ids=str)
 def test_constants_get_nothing(constant: Any) -> None:
-    """Functions that return one thing, whatever they are asked, earn next to nothing and break no check."""
+    """Functions that return one thing, whatever they are asked, earn nothing and break no check."""
     value = torch.zeros(3, dtype=torch.float64) if constant == "tensor" else constant
-    names = [name for question in checks().assignment.questions for name in question.functions]
-    outcomes = grade({name: lambda *args, **kwargs: value for name in names} | {"hand": {}})
+    outcomes = grade(grading.constant(value))
     assert all(o.verdict in (Verdict.FAILED, Verdict.BLOCKED) for o in outcomes.values() if o.earned == 0)
     assert not any(o.verdict is Verdict.GRADER_FAULT for o in outcomes.values()), describe(outcomes)
     assert earned(outcomes) == 0, describe(outcomes)
@@ -163,39 +65,40 @@ def test_constants_get_nothing(constant: Any) -> None:
 # ── mistakes ────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_there_are_enough_mistakes_and_alternatives() -> None:
     """At least 15 named mistakes; at least three other right ways for each question with code."""
-    assert len(singles()) >= 90
-    counts = [sum(a.question == str(q) for a in checks().alternatives) for q in range(1, 9)]
-    assert min(counts) >= 3
+    assert len(grading.singles()) >= 90
+    assert grading.fewest_alternatives(map(str, range(1, 9))) >= 3
 
 
-@pytest.mark.parametrize("hypothesis", singles(), ids=lambda h: h.key)
+@pytest.mark.parametrize("hypothesis", grading.singles(), ids=lambda h: h.key)
 def test_each_mistake_loses_what_it_should_and_is_named(hypothesis: Hypothesis) -> None:
     """Failing checks of its question lose exactly 1 − keeps, and say its name."""
-    assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), hypothesis.question))
+    grading.assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), hypothesis.question))
 
 
 @pytest.mark.parametrize("name", ["6:multiplied", "6:p-before-k", "7:base-two", "7:end-missing", "7:mean"])
 def test_a_mistake_costs_its_points_once(name: str) -> None:
     """`sample_one` and `rescore` are right on top of a student's own wrong function, and lose nothing."""
-    hypothesis = next(h for h in singles() if h.key == name)
+    hypothesis = grading.single(name)
     outcomes = grade(variant(hypothesis), hypothesis.question)
-    assert_loses_what_it_should(hypothesis, outcomes)
+    grading.assert_loses_what_it_should(hypothesis, outcomes)
     assert any(o.on_top_of for o in outcomes.values()), describe(outcomes)
 
 
 def test_the_right_step_inline_beats_a_wrong_helper() -> None:
     """A student whose `sequence_logprob` is wrong, and who scores right inside `rescore`, loses nothing there."""
-    hypothesis = next(h for h in singles() if h.key == "7:base-two")
-    inline = next(a for a in checks().alternatives if a.name == "inline-scores")
-    change = {**hypothesis.change, **checks().alternative_change(inline)}
-    outcomes = grade(checks().source.namespace(change), "7")
-    assert all(o.verdict is Verdict.PASSED for n, o in outcomes.items() if owner(n) == "rescore"), describe(outcomes)
+    hypothesis = grading.single("7:base-two")
+    inline = next(a for a in grading.checks.alternatives if a.name == "inline-scores")
+    change = {**hypothesis.change, **grading.checks.alternative_change(inline)}
+    outcomes = grade(grading.reference(change), "7")
+    assert all(o.verdict is Verdict.PASSED for n, o in outcomes.items() if "rescore" in grading.about(n)), describe(
+        outcomes
+    )
 
 
 def test_an_empty_helper_earns_nothing_on_top() -> None:
     """On top of a warp that returns zeros everything looks right, so `sample_one` gets next to nothing for it."""
     outcomes = grade(
-        checks().source.namespace({"warp": "def warp(logits, *knobs):\n    return torch.zeros_like(logits)\n"}), "6"
+        grading.reference({"warp": "def warp(logits, *knobs):\n    return torch.zeros_like(logits)\n"}), "6"
     )
     assert earned(outcomes, "6") <= 2, describe(outcomes)
 
@@ -203,14 +106,29 @@ def test_an_empty_helper_earns_nothing_on_top() -> None:
 @pytest.mark.parametrize("question", ["6", "8"])
 def test_pairs_of_mistakes_are_named(question: str) -> None:
     """Some pairs of choices, spread over the list: both names are told, and the losses add."""
-    for hypothesis in [h for h in pairs(question) if not moot(h)][::9]:
-        assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), question))
+    for hypothesis in [h for h in grading.pairs(question) if not moot(h)][::9]:
+        grading.assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), question))
 
 
 def moot(hypothesis: Hypothesis) -> bool:
     """One of its edits makes the other one pointless."""
     silent = {"top-p-ignored", "residual-softmax", "residual-p"} & set(hypothesis.names)
     return bool(silent) or any(name.endswith("-ignored") for name in hypothesis.names)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("key", [None, "6:p-before-k", "8:residual-softmax"])
+def test_no_verdict_depends_on_the_number_of_threads(key: str | None) -> None:
+    """With two threads the reference gets all points, and a mistake in arithmetic loses the same as with one."""
+    space = grading.reference() if key is None else variant(grading.single(key))
+    questions = () if key is None else (grading.single(key).question,)
+    one = grade(space, *questions)
+    torch.set_num_threads(2)
+    two = grade(space, *questions)
+    assert {n: (o.verdict, o.earned, o.mistakes) for n, o in one.items()} == {
+        n: (o.verdict, o.earned, o.mistakes) for n, o in two.items()
+    }
+    assert (earned(two) == 100) == (key is None)
 
 
 # ── effort and chance ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -230,7 +148,7 @@ def best_path(lm, L):
     best = min(one for one in every if len(one[1]) == L or one[1][-1:] == [lm.end])
     return best[1], best[0], [prefix for cost, prefix in sorted(every) if cost <= best[0]]
 """
-    outcomes = grade(checks().source.namespace({"best_path": forged}), "3")
+    outcomes = grade(grading.reference({"best_path": forged}), "3")
     assert [n for n, o in outcomes.items() if o.verdict is not Verdict.PASSED] == ["3.7"], describe(outcomes)
 
 
@@ -244,46 +162,44 @@ def ancestral(lm, L, gen):
         ids.append(int((1.25 * lm(ids) + noise).argmax()))
     return ids
 """
-    outcomes = grade(checks().source.namespace({"ancestral": own}), "2")
+    outcomes = grade(grading.reference({"ancestral": own}), "2")
     assert outcomes["2.3"].mistakes == ("sharpened",), describe(outcomes)
     assert earned(outcomes) == 12 - Fraction(4, 10) * outcomes["2.3"].spec.points
 
 
 # ── alternatives ────────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.mark.parametrize("alternative", checks().alternatives, ids=lambda a: f"{a.question}-{a.name}")
+@pytest.mark.parametrize("alternative", grading.checks.alternatives, ids=lambda a: f"{a.question}-{a.name}")
 def test_other_right_ways_lose_nothing(alternative: Any) -> None:
     """Loops, einsum, library functions: all points, but for what an alternative declares to forfeit."""
-    change = checks().alternative_change(alternative)
-    outcomes = grade(checks().source.namespace(change), alternative.question)
-    lost = {number for number, o in outcomes.items() if o.earned != o.spec.points}
-    assert lost == set(alternative.forfeits), describe(outcomes)
+    grading.assert_loses_nothing(alternative)
 
 
 # ── draws ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_no_pair_of_search_mistakes_is_left_unseparated() -> None:
     """The pools of the separating draws tell every two mistakes of a function apart."""
-    grade(checks().source.namespace(), "1", "3", "4", "5")
-    assert [pair for pairs in checks().rarest.values() for pair, times in pairs.items() if times < 1] == []
+    grade(grading.reference(), "1", "3", "4", "5")
+    assert [pair for pairs in grading.checks.rarest.values() for pair, times in pairs.items() if times < 1] == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("question", [question.id for question in checks().assignment.questions])
+@pytest.mark.parametrize("question", grading.questions)
 def test_the_whole_catalogue_on_other_seeds(question: str) -> None:
     """Singles, pairs, alternatives and mutants of a question, on the course's draws and three other seeds."""
-    result = validate(checks(), secret=SECRET, seeds=(None, 1, 2, 3), question=question)
+    result = grading.validate(question, (None, 1, 2, 3))
     assert result.ok, "\n".join(str(row) for row in result.failures)
 
 
 # ── one source ──────────────────────────────────────────────────────────────────────────────────────────────────────
 def test_public_checks_of_the_notebook_use_the_graders_inputs() -> None:
     """The notebook's public checks call each function with exactly the inputs of the grader's public checks."""
-    graded = [record for check in checks().checks if check.spec.public for record in recorded(check)]
-    pasted = pasted_calls()
+    graded = grading.public_records()
+    pasted = [(name, [shown(argument) for argument in given]) for name, given in grading.pasted_calls()]
+    assert len(grading.public_cells()) == 8
     assert {record.plan.function for record in graded} == {name for name, _ in pasted}
     for record in graded:
-        step = record.plan.steps[-1]
+        step: Any = record.plan.steps[-1]
         given = [bound(argument, record.plan.steps) for argument in step.args]
-        assert any(name == step.function and same(given, arguments) for name, arguments in pasted), step.function
+        assert any(same((step.function, given), call) for call in pasted), step.function
 
 
 def bound(argument: Any, steps: Any) -> Any:
@@ -301,35 +217,3 @@ def shown(argument: Any) -> Any:
     if kind == "TableHeuristic":
         return (argument.rows,)
     return Seeded if isinstance(argument, torch.Generator) else argument
-
-
-def recorded(check: Any) -> list[Any]:
-    room = Room(checks(), SECRET, STUDENT)
-    return perform(check, room).desk.records
-
-
-def pasted_calls() -> list[tuple[str, tuple[Any, ...]]]:
-    """Run the public cells of solution.py over functions that note how they are called."""
-    cells = [cell for cell in read_solution(COURSE / "reference/decoding/solution.py") if cell.role == "public-check"]
-    assert len(cells) == 8
-    space, calls = dict(checks().oracle.reference), []
-    for question in checks().assignment.questions[:8]:
-        for name in question.functions:
-
-            def noting(*args: Any, name: str = name, inner: Any = space[name]) -> Any:
-                calls.append((name, args))
-                return inner(*args)
-
-            space[name] = noting
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        for cell in cells:
-            exec(cell.source, space)
-    assert said.getvalue().count("passes") == 8
-    return calls
-
-
-def same(given: Any, pasted: Any) -> bool:
-    return len(given) == len(pasted) and all(
-        torch.equal(x, y) if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor) else x == shown(y)
-        for x, y in zip(given, pasted, strict=True)
-    )
