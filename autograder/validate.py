@@ -94,15 +94,17 @@ def validate(
     question: str | None = None,
     grade_variant: Callable[[Variant], Sequence[Outcome]] | None = None,
     with_mutants: bool = True,
+    on_rows: Callable[[Sequence[Row]], object] = lambda rows: None,
 ) -> Validation:
     """Put an assignment to the test.
 
     seeds: None is the course's own draws · question: only this one's mistakes, alternatives and mutants ·
-    grade_variant: grades a variant for real; it is called once for each, with the course's own draws.
+    grade_variant: grades a variant for real; it is called once for each, with the course's own draws · on_rows:
+    receives rows as they come.
     Mutants that a person judged to be the same function are listed in mistakes.py, EQUIVALENT = {name: reason}.
     """
     started = time.monotonic()
-    bench = _Bench(checks, secret, question)
+    bench = _Bench(checks, secret, question, on_rows)
     for seed in seeds:
         bench.sweep(seed)
     if with_mutants:
@@ -117,7 +119,12 @@ class _Bench:
     checks: Checks
     secret: bytes
     question: str | None
+    on_rows: Callable[[Sequence[Row]], object] = lambda rows: None
     rows: list[Row] = field(default_factory=list)
+
+    def add(self, *rows: Row) -> None:
+        self.rows += rows
+        self.on_rows(rows)
 
     # ── what is put to the test ───────────────────────────────────────────────────────────────────────────────
     def wanted(self, question: str) -> bool:
@@ -208,13 +215,13 @@ class _Bench:
 
     def sweep(self, seed: int | None) -> None:
         for variant in self.variants():
-            self.rows += self._rows(variant, self.outcomes(variant, seed), seed)
+            self.add(*self._rows(variant, self.outcomes(variant, seed), seed))
         alike = _Alike(self, seed)
-        self.rows += alike.rows()
+        self.add(*alike.rows())
         for pair in self.hypotheses(2):
             if not alike.moot(pair):
                 found = self.outcomes(self._of(pair), seed, [pair.question])
-                self.rows += self._mistake_rows(pair, found, seed, alike)
+                self.add(*self._mistake_rows(pair, found, seed, alike))
 
     def _rows(self, variant: Variant, outcomes: Sequence[Outcome], seed: int | None) -> list[Row]:
         faults = [o for o in outcomes if o.verdict is Verdict.GRADER_FAULT]
@@ -315,15 +322,13 @@ class _Bench:
                     total += 1
                     if self._survives(question.id, mutant.function, mutant.text, seed):
                         numbers = tuple(c.spec.number for c in self.checks.of_question(question.id))
-                        self.rows.append(
-                            Row("survivor", mutant.name, question.id, seed, True, "keeps all points", numbers)
-                        )
+                        self.add(Row("survivor", mutant.name, question.id, seed, True, "keeps all points", numbers))
                     else:
                         killed += 1
         if total:
             share = Fraction(killed, total)
             detail = f"{killed} of {total} mutants lose points ({float(share):.1%})"
-            self.rows.append(Row("mutants", "all", self.question, seed, share >= _MUTANT_SHARE, detail))
+            self.add(Row("mutants", "all", self.question, seed, share >= _MUTANT_SHARE, detail))
 
     def _has(self, function: str) -> bool:
         return function in self.checks.source.names
@@ -340,9 +345,7 @@ class _Bench:
     def grade(self, grade_variant: Callable[[Variant], Sequence[Outcome]]) -> None:
         for variant in self.variants():
             for row in self._rows(variant, grade_variant(variant), None):
-                self.rows.append(
-                    Row(f"sandbox {row.kind}", row.name, row.question, None, row.ok, row.detail, row.checks)
-                )
+                self.add(Row(f"sandbox {row.kind}", row.name, row.question, None, row.ok, row.detail, row.checks))
 
 
 class _Alike:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,10 +76,25 @@ def _obey_validate(orders: dict[str, Any], zygote: Zygote) -> int:
 
     course = open_course(Path(orders["course"]), orders["assignment"])
     draws = [None, *range(1, orders["seeds"])]
-    with tempfile.TemporaryDirectory(prefix="softmark-validate-") as folder, stderr.status("validating …"):
+    tried = 0
+    with tempfile.TemporaryDirectory(prefix="softmark-validate-") as folder, stderr.status("validating …") as status:
+
+        def tell(rows: Sequence[Row]) -> None:
+            nonlocal tried
+            tried += len(rows)
+            for row in rows:
+                status.update(Text(f"validating … {tried} tried, last: {row.kind} {row.name}"))
+                if not row.ok:  # a sweep takes minutes: what is wrong is said at once
+                    stderr.print(_row_text(row), soft_wrap=True)
+
         grader = variant_grader(course, zygote, Path(folder)) if orders["sandbox"] else None
         found = put_to_test(
-            course.checks, secret=course.secret, seeds=draws, question=orders["question"], grade_variant=grader
+            course.checks,
+            secret=course.secret,
+            seeds=draws,
+            question=orders["question"],
+            grade_variant=grader,
+            on_rows=tell,
         )
     if orders["as_json"]:
         rows = [{name: getattr(row, name) for name in row.__dataclass_fields__} for row in found.rows]
@@ -99,17 +114,16 @@ def _show(found: Validation, assignment: str) -> None:
     stdout.print(table)
     for row in found.rows:
         if not row.ok or row.kind in ("survivor", "mutants"):
-            _show_row(row)
+            stdout.print(_row_text(row), soft_wrap=True)
     verdict = "[green]all as it should be[/]" if found.ok else f"[red]{len(found.failures)} to look at[/]"
     stdout.print(f"{verdict} · {found.seconds:.1f} s")
 
 
-def _show_row(row: Row) -> None:
+def _row_text(row: Row) -> Text:
     place = f"Q{row.question} " if row.question else ""
     seed = f" (seed {row.seed})" if row.seed is not None else ""
     advice = f" → look at check {', '.join(row.checks)}" if row.checks else ""
-    text = f"{place}{row.kind} {row.name}{seed}: {row.detail}{advice}"
-    stdout.print(Text(text, style="" if row.ok else "red"), soft_wrap=True)
+    return Text(f"{place}{row.kind} {row.name}{seed}: {row.detail}{advice}", style="" if row.ok else "red")
 
 
 _KINDS = {

@@ -96,7 +96,8 @@ def grade(
         practice=practice,
         pages=pages,
     )
-    load_assignment(job.course, assignment)  # a wrong name is said before anything is made
+    if not out.exists():
+        load_assignment(job.course, assignment)  # a wrong name is said before anything is made
     out_, source_ = out.absolute(), source.absolute()
     with _stoppable(), open_source(source_) as opened, _swept(out_), Store(out_, make=True) as store:
         _refuse_mixing(store, assignment, out, resume or bool(only))

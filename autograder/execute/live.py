@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import zmq
@@ -44,10 +45,12 @@ class OpenKernel(PumpedKernel, Protocol):
 
 
 class HasOver(Protocol):
-    """A sample of the watchdog: which limit is exceeded, if any."""
+    """A sample of the watchdog: which limit is exceeded, if any, and how many processes there are."""
 
     @property
     def over(self) -> Reason | None: ...
+    @property
+    def processes(self) -> int: ...
 
 
 class OpenSandbox(Protocol):
@@ -114,11 +117,19 @@ class LiveNotebook:
         usage = self._sandbox.usage()
         return usage.over if usage is not None else None
 
+    def _has_company(self) -> bool:
+        """Whether anything of the student's runs beside the kernel."""
+        usage = self._sandbox.usage()
+        return usage is not None and usage.processes > 1
+
     # ── cells ─────────────────────────────────────────────────────────────────────────────────────────────────
     def run_cell(self, cell: NotebookNode, index: int) -> CellRecord:
         """Run one code cell; its outputs go into the cell."""
         outputs = Outputs(self._limits.output_text)
         ending = self._execute(cell, outputs)
+        if ending.status is CellStatus.TIME and not ending.fatal and self._has_company():
+            # The kernel heard the interrupt; what the cell started beside it did not.
+            ending = replace(ending, fatal=True)
         if ending.fatal and ending.status is not CellStatus.NOT_RUN:
             self._drop()
         elif ending.status in (CellStatus.OK, CellStatus.ERROR):

@@ -183,6 +183,7 @@ UNENDING = {
     "many deaf processes": "for _ in range(100):\n    if os.fork() == 0: os.setsid(); deaf(); spin()\ndeaf(); spin()",
     "a daemon, forked twice": "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: deaf(); spin()\n"
     "    os._exit(0)\ndeaf(); spin()",
+    "a daemon of a cell that hears": "if os.fork() == 0: os.setsid(); deaf(); spin()\nspin()",
     "threads": "for _ in range(60): threading.Thread(target=spin, daemon=True).start()\ndeaf(); spin()",
 }
 
