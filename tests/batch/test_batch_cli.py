@@ -62,7 +62,7 @@ def test_diff_says_who_what_and_nothing_when_nothing_changed(graded: Path, tmp_p
     assert "no score changes" in softmark("diff", graded, graded).output
     fill(tmp_path / "new", [(student(1), report_of(P, P, P)), (student(2), report_of(P, P, F))]).close()
     result = softmark("diff", graded, tmp_path / "new", "--csv", tmp_path / "diff.csv")
-    assert "1 submissions change" in result.output
+    assert "1 submission changes" in result.output
     with (tmp_path / "diff.csv").open(newline="") as file:
         (row,) = csv.DictReader(file)
     assert (row["submission"], row["check"], row["was"]) == ("1002", "1.2", "0 FAILED overflows")
@@ -84,6 +84,34 @@ def test_a_folder_without_results_is_said_by_every_command(tmp_path: Path) -> No
     assert "no such folder" in refusal(softmark("diff", tmp_path / "nowhere", tmp_path / "nowhere"))
     grade = ("grade", tmp_path / "no", "-a", "mini", "--course", COURSE, "--out", tmp_path / "o")
     assert "no such folder" in refusal(softmark(*grade))
+
+
+@pytest.mark.parametrize("what", ["no-zip.zip", "bad-yaml", "no-submission", "nothing", "no-assignment"])
+def test_a_class_that_is_refused_leaves_nothing_behind(what: str, tmp_path: Path) -> None:
+    """Unreadable, broken, empty, or for an assignment that is not there: a sentence, and no folder of results."""
+    source = tmp_path / what
+    if what == "no-zip.zip":
+        source.write_bytes(b"PK\x03\x04 and no more")
+    else:
+        source.mkdir()
+    if what in ("bad-yaml", "no-submission"):
+        text = "--- {}\n" if what == "no-submission" else "submission_1:\n  :score: 1\n  :a: [1\n"
+        (source / "submission_metadata.yml").write_text(text)
+    if what == "no-assignment":
+        write_folder(source, [made()[0]])
+    name = "nobody" if what == "no-assignment" else "mini"
+    said = refusal(softmark("grade", source, "-a", name, "--course", COURSE, "--out", tmp_path / "out"))
+    assert any(part in said for part in ("no zip", "after its name", "no submission", "nothing in it", "no assignment"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_place_that_can_not_hold_results_is_named(tmp_path: Path) -> None:
+    """A file where the folder should be is said in words and stays as it was."""
+    folder = write_folder(tmp_path / "class", [made()[0]])
+    (tmp_path / "file").write_text("mine")
+    said = refusal(softmark("grade", folder, "-a", "mini", "--course", COURSE, "--out", tmp_path / "file"))
+    assert "can't be kept here" in said
+    assert (tmp_path / "file").read_text() == "mine"
 
 
 def test_a_missing_roster_leaves_everything_as_it_was(graded: Path, tmp_path: Path) -> None:

@@ -286,5 +286,5 @@ def test_nothing_graded_and_an_empty_result_have_a_page(tmp_path: Path) -> None:
     """A page and a gradebook can be made at any time, before the first result too."""
     with fill(tmp_path, [(student(1), None)]) as store:
         book = gradebook(store)
-        assert "No submission has all its points yet" in class_html(class_view(store, book))
+        assert "No submission is fully graded yet" in class_html(class_view(store, book))
         assert b"Ungraded" in book.csv()

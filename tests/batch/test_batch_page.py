@@ -77,6 +77,35 @@ def test_the_page_is_well_formed_and_loads_nothing(tmp_path: Path) -> None:
             assert "style" not in node.attributes
 
 
+def test_everybody_to_look_at_is_on_the_page(tmp_path: Path) -> None:
+    """Runs with open points come first, the long rest is folded and not left out, empty columns are not there."""
+    rows = [(student(n), report_of(P, P, P, refused="it is a picture")) for n in range(300)]
+    rows.append((student(300), report_of(P, G, G)))
+    with fill(tmp_path, rows) as store:
+        root = parse(class_html(class_view(store, gradebook(store))))
+    runs = next(node for node in root.all("section") if node.attributes.get("aria-labelledby") == "runs")
+    entries = [item.text for item in runs.all("li") if ": not graded" in item.text or "fault" in item.text]
+    assert len(entries) == 301
+    assert "First300" in entries[0]
+    assert [len(more.all("li")) for more in runs.all("details")] == [301 - 12]
+    heads = [head.text for head in next(n for n in root.all("table") if n.attributes.get("id") == "list").all("th")]
+    assert "SID" in heads
+    assert "Section" not in heads
+
+
+def test_a_mistake_counts_students_and_not_hand_ins(tmp_path: Path) -> None:
+    """A group of two that makes it is two students, and somebody who handed in twice is one."""
+    group = HandIn("5", (Person("A B", "1"), Person("C D", "2")))
+    again = HandIn("6", (Person("A B", "1"),))
+    other = HandIn("7", (Person("E F", "3"),))
+    wrong = report_of(P, F, P, mistakes=["overflows"])
+    with fill(tmp_path, [(group, wrong), (again, wrong), (other, report_of(P, P, P))]) as store:
+        view = class_view(store, gradebook(store))
+    assert [(one.name, one.students) for one in view.mistakes] == [("overflows", 2)]
+    assert (view.people, view.submissions) == (3, 3)
+    assert "2 students · 67 %" in class_html(view)
+
+
 def test_the_data_is_what_the_page_shows(tmp_path: Path) -> None:
     """The script's data hold each student with points and verdicts, and can't end their element early."""
     page = class_html(hostile_view(tmp_path))
@@ -109,10 +138,10 @@ def test_search_sort_and_a_page_per_student(count: int, tmp_path: Path) -> None:
     page = class_html(view_of(count, tmp_path))
     script = """
       const rows = () => [...document.querySelectorAll('#list tbody tr')].filter((r) => !r.hidden);
-      const points = () => rows().map((r) => Number(r.cells[3].dataset.value));
+      const points = () => rows().map((r) => Number(r.cells[2].dataset.value));
       const sorted = (v, d) => v.every((x, i) => i === 0 || d * (x - v[i - 1]) >= 0);
       const out = [rows().length];
-      const button = document.querySelectorAll('#list thead button')[3];
+      const button = document.querySelectorAll('#list thead button')[2];
       button.click(); out.push(sorted(points(), 1));
       button.click(); out.push(sorted(points(), -1));
       const search = document.getElementById('search');
@@ -138,7 +167,7 @@ def test_search_sort_and_a_page_per_student(count: int, tmp_path: Path) -> None:
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium here")
 @pytest.mark.parametrize("fragment", ["", "#student-1"])
 def test_the_page_fits_a_phone(fragment: str, tmp_path: Path) -> None:
-    """Nothing is wider than 390 pixels; wide tables scroll inside themselves."""
+    """Nothing is wider than 390 pixels; wide tables scroll inside themselves, and no cell breaks inside a word."""
     page = class_html(view_of(3, tmp_path))
     inner = page.replace("script-src 'sha256-", "script-src 'unsafe-inline' 'x-")
     frame = (
@@ -146,7 +175,8 @@ def test_the_page_fits_a_phone(fragment: str, tmp_path: Path) -> None:
         f'<iframe width="390" height="900" src="inner.html{fragment}"></iframe>'
         "<script>onmessage = (e) => document.title = e.data</script>"
     )
-    told = "parent.postMessage('wide ' + document.documentElement.scrollWidth, '*')"
+    high = "Math.max(...[...document.querySelectorAll('#list td')].map((cell) => cell.offsetHeight)) > 80"
+    told = f"parent.postMessage('wide ' + document.documentElement.scrollWidth + ' broken ' + ({high}), '*')"
     inner += f"<script>onload = () => setTimeout(() => {told}, 300)</script>"
     (tmp_path / "inner.html").write_text(inner, encoding="utf-8")
     (tmp_path / "frame.html").write_text(frame, encoding="utf-8")
@@ -155,4 +185,4 @@ def test_the_page_fits_a_phone(fragment: str, tmp_path: Path) -> None:
         command = [BROWSER, *FLAGS.split(), f"--user-data-dir={profile}", "--virtual-time-budget=4000", "--dump-dom"]
         command.append((tmp_path / "frame.html").as_uri())
         done = subprocess.run(command, capture_output=True, timeout=120, check=True, text=True)
-    assert "<title>wide 390</title>" in done.stdout
+    assert "<title>wide 390 broken false</title>" in done.stdout

@@ -211,6 +211,24 @@ def test_each_platform_is_recognised(
     assert found == expected
 
 
+@pytest.mark.parametrize("packed", [True, False], ids=["zip", "folder"])
+def test_two_hand_ins_of_one_name_stop_nobody(packed: bool, tmp_path: Path) -> None:
+    """In a folder both are graded, and staff are told; Canvas' second file of one name replaces the first, with a
+    note."""
+    files = {"ada.ipynb": BOOK, "ada.zip": b"PK", "ada/hw.ipynb": BOOK, "Ada.ipynb": BOOK, "bob.ipynb": BOOK}
+    with open_source(pack(tmp_path / "f.zip", files) if packed else spread(tmp_path / "f", files)) as source:
+        found = list(source)
+    assert len({one.id.lower() if one.id != "Ada" else "A" for one in found}) == 5
+    assert sum("both are graded" in note for one in found for note in one.notes) == 2
+    files = {"ada_17_4711_hw1.ipynb": b"first", "ada_17_4713_hw1-1.ipynb": b"second", "ada_17_4712_x.py": b""}
+    with open_source(pack(tmp_path / "c.zip", files) if packed else spread(tmp_path / "c", files)) as source:
+        (one,) = source
+        place = source.fetch(one.id, tmp_path / "copies" / one.id)
+        assert (place / "hw1.ipynb").read_bytes() == b"second"
+        assert sorted(p.name for p in place.iterdir()) == ["hw1.ipynb", "x.py"]
+        assert ["4711" in note for note in source.notes] == [True]
+
+
 def test_names_of_people_never_become_paths(tmp_path: Path) -> None:
     """Moodle's and Canvas' ids come from numbers; the name stays a value."""
     with open_source(
