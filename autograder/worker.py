@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -81,7 +82,7 @@ def main() -> int:
         raise Interrupted(signal.Signals(number).name)
 
     preload()
-    zygote = Zygote.fork()
+    zygote = Zygote.fork(for_many=_serves())
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     try:
@@ -91,6 +92,11 @@ def main() -> int:
         return 128 + signal.Signals[str(interrupted)].value
     finally:
         zygote.close()
+
+
+def _serves() -> bool:
+    """Whether orders come through a socket, one after the other, and not as a file with the only one."""
+    return stat.S_ISSOCK(os.fstat(ORDERS_FD).st_mode)
 
 
 def _obey(zygote: Zygote) -> int:

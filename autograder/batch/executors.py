@@ -9,6 +9,7 @@ workers that `dask-jobqueue` asks Slurm for.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -94,6 +95,8 @@ def _slurm(jobs: int) -> Iterator[Pool]:
         from dask_jobqueue import SLURMCluster  # type: ignore[attr-defined, unused-ignore]
     except ImportError:
         raise CourseError("this needs dask-jobqueue: install softmark[cluster]", key="--executor") from None
+    if shutil.which("sbatch") is None:
+        raise CourseError("there is no `sbatch` here: start this where Slurm takes jobs", key="--executor")
     with dask.config.set({"distributed.scheduler.allowed-failures": _ALLOWED_DEATHS}):
         try:
             cluster: Any = SLURMCluster()  # partition, account, walltime: from dask-jobqueue's own configuration file

@@ -205,14 +205,18 @@ def _live(count: int) -> Iterator[Callable[[Progress], None]]:
             nonlocal told
             if not stderr.is_terminal and time.monotonic() - told > _TELL_SECONDS:
                 told = time.monotonic()
-                stderr.print(f"{progress.done} of {progress.total} graded, {progress.faults} faults")
+                stderr.print(f"{progress.done} of {progress.total} done, {progress.faults} faults")
             rate = bar.tasks[0].speed
             bar.update(
                 task,
                 description=f"grading {60 * rate:.0f}/min" if rate else "grading",
                 total=progress.total,
                 completed=progress.done,
-                failed=f"{progress.faults} faults" if progress.faults else "",
+                failed=", ".join(
+                    f"{count} {word}"
+                    for count, word in ((progress.faults, "faults"), (progress.refused, "can't be graded"))
+                    if count
+                ),
             )
 
         yield watch

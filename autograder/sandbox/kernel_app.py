@@ -63,11 +63,20 @@ def preload() -> None:
         importlib.import_module(name)
 
 
-def warm_up() -> None:
-    """Pay once, in the zygote, for what the first use in each kernel would cost: a traceback, and a figure.
+def warm_up(*, for_many: bool) -> None:
+    """Pay once, in the zygote, for what the first use in each kernel would cost: a figure, and a traceback.
 
-    The first traceback of a process compiles the highlighter; the first figure looks for the machine's fonts.
+    The first figure looks for the machine's fonts; the first traceback of a process compiles the highlighter.
+    for_many: several hand-ins will come, so that what a right one doesn't need is worth its time, too.
     """
+    if for_many:
+        _raise_once()
+    os.environ["MPLBACKEND"] = "Agg"
+    with contextlib.suppress(ImportError):  # notebooks may use it where it is installed
+        importlib.import_module("matplotlib.pyplot")
+
+
+def _raise_once() -> None:
     from IPython.core.ultratb import AutoFormattedTB
 
     formatter: Any = AutoFormattedTB(mode="Context", tb_offset=0)  # type: ignore[no-untyped-call]
@@ -75,9 +84,6 @@ def warm_up() -> None:
         exec(compile("1 / 0", "<warm-up>", "exec"), {})
     except ZeroDivisionError:
         formatter.structured_traceback(*sys.exc_info())
-    os.environ["MPLBACKEND"] = "Agg"
-    with contextlib.suppress(ImportError):  # notebooks may use it where it is installed
-        importlib.import_module("matplotlib.pyplot")
 
 
 class _PathIOPubThread(IOPubThread):

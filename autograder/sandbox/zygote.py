@@ -108,10 +108,10 @@ class Zygote:
         self._process: subprocess.Popen[bytes] | None = None
 
     @classmethod
-    def fork(cls, *, install: Install | None = None, removed: Collection[str] = ()) -> Zygote:
+    def fork(cls, *, install: Install | None = None, removed: Collection[str] = (), for_many: bool = True) -> Zygote:
         """Fork from this process, which must have one thread and hold nothing hidden.
 
-        install: puts the probe's agent into each kernel; the package's own by default.
+        install: puts the probe's agent into each kernel; the package's own by default · for_many: see `warm_up`.
         """
         preload()
         install = install or _agent()
@@ -121,7 +121,7 @@ class Zygote:
         sys.stderr.flush()
         pid = os.fork()
         if pid == 0:
-            _serve_forever(theirs, install)
+            _serve_forever(theirs, install, for_many)
         theirs.close()
         return cls(ours, pid, removed)
 
@@ -232,14 +232,14 @@ def serve(descriptor: int, *, agent: bool, warm: bool) -> NoReturn:
     _serve_forever(socket.socket(fileno=descriptor), _agent() if agent else None)
 
 
-def _serve_forever(control: socket.socket, install: Install | None) -> NoReturn:
+def _serve_forever(control: socket.socket, install: Install | None, for_many: bool = True) -> NoReturn:
     code = 1
     try:
         server = _Server(control, install)
         if install is not None:  # beside the grader, which imports the course meanwhile
             from autograder.sandbox import kernel_app
 
-            kernel_app.warm_up()
+            kernel_app.warm_up(for_many=for_many)
         server.serve()
         code = 0
     except SystemExit:

@@ -17,6 +17,7 @@ import pytest
 from test_batch_run import essence, results, run
 
 from autograder.batch.executors import open_pool
+from autograder.errors import CourseError
 from tests.batch.made_class import make, write_folder
 
 pytest.importorskip("distributed")
@@ -93,3 +94,56 @@ def test_one_of_two_workers_is_killed_and_every_submission_is_recorded_once(
     far, near = results(tmp_path / "out"), results(tmp_path / "local")
     assert len(far) == 25
     assert {name: essence(one) for name, one in far.items()} == {name: essence(one) for name, one in near.items()}
+
+
+SBATCH = """#!/bin/sh
+# Stands in for Slurm: the job runs here and now.
+for script; do :; done
+setsid sh "$script" >/dev/null 2>&1 &
+echo $! >> "$0.pids"
+echo "Submitted batch job $!"
+"""
+
+
+def test_jobs_that_slurm_would_start_grade_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a stand-in for `sbatch` that starts the job script at once: two jobs come up, the results are those of a
+    local run, and no worker stays when the run ends."""
+    pytest.importorskip("dask_jobqueue")
+    for name, text in (("sbatch", SBATCH), ("scancel", "#!/bin/sh\nkill -- -$1 2>/dev/null; exit 0\n")):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.chdir(tmp_path)
+    import dask
+    import dask_jobqueue  # noqa: F401  its defaults come first
+
+    slurm = {
+        "cores": 1,
+        "processes": 1,
+        "memory": "2GB",
+        "scheduler-options": {"host": "127.0.0.1", "dashboard": False},
+    }
+    folder = write_folder(tmp_path / "class", make(6))
+    settings = {"jobqueue.slurm": {**dask.config.get("jobqueue.slurm"), **slurm}}
+    with dask.config.set(settings), open_pool("slurm", 2) as pool:
+        progress = run(folder, tmp_path / "out", pool)
+    assert (progress.done, progress.set_aside) == (6, [])
+    jobs = [int(line) for line in (tmp_path / "bin/sbatch.pids").read_text().split()]
+    assert len(jobs) == 2
+    with open_pool("local", 2) as pool:
+        run(folder, tmp_path / "local", pool)
+    far, near = results(tmp_path / "out"), results(tmp_path / "local")
+    assert {name: essence(one) for name, one in far.items()} == {name: essence(one) for name, one in near.items()}
+    deadline = time.monotonic() + 20
+    while any(Path(f"/proc/{job}").exists() for job in jobs) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert not any(Path(f"/proc/{job}").exists() for job in jobs)
+
+
+def test_without_slurm_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing takes jobs, nobody waits for workers that never come."""
+    pytest.importorskip("dask_jobqueue")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    with pytest.raises(CourseError, match="no `sbatch` here"), open_pool("slurm"):
+        pass

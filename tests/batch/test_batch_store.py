@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import re
 import resource
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -104,6 +107,21 @@ def test_a_full_disk_keeps_what_was_there(tmp_path: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     with Store(tmp_path) as store:
         assert [one.report.earned for one in store.results()] == [2, 2, 2]
+
+
+def test_what_the_docs_say_deletes_a_student(tmp_path: Path) -> None:
+    """After the statements of docs/privacy.md no byte of name, id or address is left in the file."""
+    fill(tmp_path, [(student(n), report_of(P, F, P)) for n in range(3)]).close()
+    page = (ROOT / "docs/privacy.md").read_text()
+    statements = re.search(r'sqlite3 DIR/class.sqlite "([^"]+)"', page)
+    assert statements is not None
+    assert b"First1 Last1" in (tmp_path / "class.sqlite").read_bytes()
+    with contextlib.closing(sqlite3.connect(tmp_path / "class.sqlite", isolation_level=None)) as database:
+        database.executescript(statements[1].replace("ID", "1001"))
+    left = (tmp_path / "class.sqlite").read_bytes()
+    assert not any(word in left for word in (b"First1 Last1", b"00000001", b"s1@example.edu"))
+    with Store(tmp_path) as store:
+        assert [one.submission for one in store.results()] == ["1000", "1002"]
 
 
 WRITER = """
