@@ -55,7 +55,7 @@ __all__ = ["Course", "Graded", "Watcher", "explain", "grade", "open_course", "va
 #: Kept back for stopping the student's code and writing the last file.
 RESERVE_SECONDS = 2.0
 #: Loose files beside the notebook that are copied into the work folder, at most.
-LOOSE_FILES, LOOSE_BYTES = 500, 64 * 2**20
+LOOSE_FILES, LOOSE_BYTES = 500, 16 * 2**20
 
 
 @dataclass(frozen=True)

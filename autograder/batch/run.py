@@ -14,8 +14,9 @@ import secrets
 import shutil
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -164,9 +165,16 @@ class _Coordinator:
             return
         submit = self.pool.executor.submit
         probes = [submit(grade, self._task("probe", self._nowhere(), probe=True)) for _ in range(self.pool.slots())]
-        answers = [self._awaited(probes[0])]
-        self.template = report_from_json(zlib.decompress(answers[0].report).decode())
+        answer = self._first(probes)
+        self.template = report_from_json(zlib.decompress(answer.report).decode())
         self.store.set_meta(template=report_to_json(self.template))
+
+    def _first(self, probes: Sequence[Future[Answer]]) -> Answer:
+        """The first that answers; one grader process that dies at its start ends nothing."""
+        for probe in probes[:-1]:
+            with suppress(GraderFault):
+                return self._awaited(probe)
+        return self._awaited(probes[-1])
 
     def _awaited(self, future: Future[Answer]) -> Answer:
         try:

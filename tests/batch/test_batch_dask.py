@@ -97,14 +97,16 @@ def test_one_of_two_workers_is_killed_and_every_submission_is_recorded_once(
 
 
 SBATCH = """#!/bin/sh
-# Stands in for Slurm: the job runs here and now.
+# Stands in for Slurm: the job is copied, as Slurm does, and runs here and now.
 for script; do :; done
-setsid sh "$script" >/dev/null 2>&1 &
+cp "$script" "$0.$$.sh"
+setsid sh "$0.$$.sh" >> "$0.log" 2>&1 &
 echo $! >> "$0.pids"
 echo "Submitted batch job $!"
 """
 
 
+@pytest.mark.filterwarnings("ignore")  # the scheduler lives in this process, and its warnings are not ours
 def test_jobs_that_slurm_would_start_grade_a_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a stand-in for `sbatch` that starts the job script at once: two jobs come up, the results are those of a
     local run, and no worker stays when the run ends."""

@@ -17,7 +17,16 @@ from autograder.batch.notebooks import own_cells, prompts, release_cells
 from autograder.batch.people import HandIn, Person
 from autograder.batch.similar import class_codes, find_pairs, similar_html
 from autograder.batch.store import Store, Submitted
-from autograder.batch.written import Answer, answers_of, parse_pages, set_pdf, to_typst, without_prompt, write_all
+from autograder.batch.written import (
+    Answer,
+    _settable,
+    answers_of,
+    parse_pages,
+    set_pdf,
+    to_typst,
+    without_prompt,
+    write_all,
+)
 from autograder.errors import CourseError
 from tests.batch.made_class import COURSE
 from tests.hand_ins import answered
@@ -134,12 +143,15 @@ def test_text_can_not_act_and_pictures_come_from_the_hand_in_only(tmp_path: Path
 
 
 def test_a_broken_picture_or_formula_costs_its_form_only(tmp_path: Path) -> None:
-    """What can't be set is shown as it was typed."""
+    """What can't be set is shown as it was typed or named; everything else of the answer keeps its form."""
     broken = Answer(
         "5",
-        "See ![x](attachment:x.png) and $\\frac{1$ and $\\nosuchmacro{x}$.",
-        {"attachment:x.png": b"\x89PNG\r\n\x1a\nbroken"},
+        "See ![x](attachment:x.png), ![y](attachment:y.png), *this*, $a^b$, $\\frac{1$ and $\\nosuchmacro{x}$.",
+        {"attachment:x.png": b"\x89PNG\r\n\x1a\nbroken", "attachment:y.png": png()},
     )
+    made = _settable(broken, tmp_path)
+    assert "picture not included: attachment:x.png" in made
+    assert all(part in made for part in ("#emph[this]", "$a^b$", "image(", "nosuchmacro"))
     pdf, states = set_pdf("A", "T", [broken], {"5": 1})
     assert states["5"] == "answered"
     assert pdf.startswith(b"%PDF")
