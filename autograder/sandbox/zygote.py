@@ -58,7 +58,6 @@ def preload(modules: Sequence[str] = ()) -> None:
     The caller has set OMP_NUM_THREADS=1.
     """
     if not _STATE.get("loaded"):
-        keep_freed_memory()
         import torch  # noqa: F401
 
         gc.freeze()  # torch's objects are never looked at again: a third of the later import time
@@ -235,6 +234,7 @@ def serve(descriptor: int, *, agent: bool, warm: bool) -> NoReturn:
 def _serve_forever(control: socket.socket, install: Install | None, for_many: bool = True) -> NoReturn:
     code = 1
     try:
+        keep_freed_memory()  # here and not in the grader, whose memory is to come back to its base
         server = _Server(control, install)
         if install is not None:  # beside the grader, which imports the course meanwhile
             from autograder.sandbox import kernel_app
