@@ -74,7 +74,7 @@ def main() -> None:
     try:
         app()
     except CourseError as error:
-        stderr.print(f"[bold red]softmark:[/] {error}", soft_wrap=True, markup=True, highlight=False)
+        stderr.print(f"[bold red]softmark:[/] {_plain(error)}", soft_wrap=True, highlight=False)
         raise SystemExit(2) from None
 
 
