@@ -10,8 +10,11 @@ All of it runs in this process, on draws that belong to the tests.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
-from collections.abc import Iterable, Mapping, Sequence
+import os
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +34,28 @@ from autograder.solution import read_solution
 from autograder.validate import Validation, validate
 
 COURSE = Path(__file__).parents[2]
+
+
+def in_a_child(test: Callable[..., None]) -> Callable[..., None]:
+    """Run a test in a forked process: OpenMP's threads stay for good, and hang whatever is forked after them."""
+
+    @functools.wraps(test)
+    def forked(*args: Any, **kwargs: Any) -> None:
+        pid = os.fork()
+        if pid == 0:
+            code = 1
+            try:
+                test(*args, **kwargs)
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                os._exit(code)
+        assert os.waitpid(pid, 0)[1] == 0, "the test failed in its child: see its traceback"
+
+    return forked
+
+
 STUDENT = "ada"
 
 Outcomes = dict[str, Outcome]

@@ -11,7 +11,7 @@ import torch
 from autograder.checks.mistakes import Hypothesis
 from autograder.model import Verdict
 from autograder.plan import Ref, Seeded
-from tests.assignments.grading import Grading, describe, earned, same
+from tests.assignments.grading import Grading, describe, earned, in_a_child, same
 
 grading = Grading("decoding")
 grade, variant = grading.grade, grading.variant
@@ -118,6 +118,7 @@ def moot(hypothesis: Hypothesis) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [None, "6:p-before-k", "8:residual-softmax"])
+@in_a_child
 def test_no_verdict_depends_on_the_number_of_threads(key: str | None) -> None:
     """With two threads the reference gets all points, and a mistake in arithmetic loses the same as with one."""
     space = grading.reference() if key is None else variant(grading.single(key))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ import torch
 from autograder.checks.mistakes import Hypothesis
 from autograder.model import Verdict
 from autograder.seeds import Draw
-from tests.assignments.grading import Grading, describe, earned
+from tests.assignments.grading import Grading, describe, earned, in_a_child
 
 grading = Grading("lstm")
 grade, variant = grading.grade, grading.variant
@@ -208,13 +207,7 @@ def test_other_right_ways_lose_nothing(alternative: Any) -> None:
 
 
 # ── threads ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.fixture
-def restored_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
+@in_a_child
 def assert_threads_change_nothing(spaces: list[tuple[dict[str, Any], str]]) -> None:
     for space, question in spaces:
         found = []
@@ -226,14 +219,12 @@ def assert_threads_change_nothing(spaces: list[tuple[dict[str, Any], str]]) -> N
         assert found[0] == found[1]
 
 
-@pytest.mark.usefixtures("restored_threads")
 def test_one_thread_and_two_give_the_same_verdicts() -> None:
     """Every twentieth mistake: no verdict, no name and no point depends on threads."""
     assert_threads_change_nothing([(variant(h), h.question) for h in grading.singles()[::20]])
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("restored_threads")
 def test_threads_change_no_verdict_of_mistakes_and_alternatives() -> None:
     """All of them."""
     others = [

@@ -9,7 +9,6 @@ import contextlib
 import io
 import itertools
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,7 +19,7 @@ from autograder.checks.mistakes import Hypothesis
 from autograder.model import Verdict
 from autograder.plan import Build, Call, Load
 from autograder.seeds import Draw
-from tests.assignments.grading import COURSE, Grading, describe, earned, same
+from tests.assignments.grading import COURSE, Grading, describe, earned, in_a_child, same
 
 CHEAP = ("1", "2", "3", "4", "5", "6", "7", "9")
 grading = Grading("minigpt")
@@ -280,17 +279,11 @@ def test_other_ways_to_train_lose_nothing(alternative: Any) -> None:
 
 
 # ── threads ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-@pytest.fixture
-def restored_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
 def verdicts(space: Any, *questions: str) -> list[tuple[Any, ...]]:
     return [(number, o.verdict, o.earned, o.mistakes) for number, o in grade(space, *questions).items()]
 
 
+@in_a_child
 def assert_threads_change_nothing(spaces: list[tuple[dict[str, Any], str]]) -> None:
     for space, question in spaces:
         found = []
@@ -306,7 +299,6 @@ def alternative_spaces(*questions: str) -> list[tuple[dict[str, Any], str]]:
     return [(grading.reference(grading.checks.alternative_change(a)), a.question) for a in found]
 
 
-@pytest.mark.usefixtures("restored_threads")
 def test_one_thread_and_two_give_the_same_verdicts() -> None:
     """The reference and a mistake of each class and function that works with matrices."""
     singles = [grading.single(name) for name in ("4:not-scaled", "6:gelu-exact")]
@@ -314,7 +306,6 @@ def test_one_thread_and_two_give_the_same_verdicts() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("restored_threads")
 def test_threads_change_no_verdict_of_mistakes_and_alternatives() -> None:
     """All of them, the training with its bands too: no verdict, no name and no point depends on threads."""
     mistakes = [(variant(h), h.question) for h in grading.singles(*(str(q) for q in range(1, 9)))]

@@ -11,7 +11,7 @@ import torch
 from autograder.checks.mistakes import Hypothesis
 from autograder.model import Verdict
 from autograder.seeds import Draw
-from tests.assignments.grading import Grading, describe, earned
+from tests.assignments.grading import Grading, describe, earned, in_a_child
 
 grading = Grading("noisy_channel")
 grade, variant = grading.grade, grading.variant
@@ -131,6 +131,7 @@ def test_a_training_is_judged_by_where_it_ends_not_by_its_optimiser() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("key", [None, "3:hard-em", "5:joint-softmax"])
+@in_a_child
 def test_no_verdict_depends_on_the_number_of_threads(key: str | None) -> None:
     """With two threads the reference gets all points, and a mistake in arithmetic loses the same as with one."""
     space = grading.reference() if key is None else variant(grading.single(key))

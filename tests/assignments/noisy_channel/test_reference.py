@@ -301,7 +301,7 @@ def test_decode_is_brute_force_over_all_sentences(seed: int, missing: float) -> 
 @given(SEEDS)
 def test_correct_is_the_best_sentence_by_brute_force(seed: int) -> None:
     """Over all sentences of candidates: the largest product of channel and smoothed bigram model."""
-    xs, sents, conf, k = checks.misspelt(Draw(seed))
+    xs, sents, conf, k = checks.misspelt(Draw(seed))[seed % 7]
     c, ctx = solution.count_ngrams(sents, 2)
     vocab = sorted({w for sent in sents for w in sent})
 
