@@ -223,7 +223,7 @@ def arguments(**changed: str | None) -> list[str]:
 
 
 def test_a_source_change_builds_again_in_seconds(context: Path) -> None:
-    """Only the last layer is made anew, self-test included: a quarter of the time of a whole build at most."""
+    """Only the last layer is made anew, self-test included."""
     path = context / "source/course/assignments/attention/assignment.toml"
     path.write_text(f"{path.read_text()}\n# a change\n")
     began = time.monotonic()
@@ -231,7 +231,7 @@ def test_a_source_change_builds_again_in_seconds(context: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     if os.environ.get("SOFTMARK_ENGINE", "docker") == "docker":
         assert (done.stdout + done.stderr).count("---> Running in") == 1
-    assert time.monotonic() - began < 60
+    assert time.monotonic() - began < 25
 
 
 @pytest.mark.parametrize(
