@@ -44,7 +44,7 @@ class Caps:
 
     entries: int = 2_000
     notebook: int = 300 * 2**20
-    lean: int = 4 * 2**20
+    lean: int = 2 * 2**20
     notebooks: int = 12 * 2**20
     loose: int = 16 * 2**20
     total: int = 400 * 2**20
@@ -239,7 +239,8 @@ class _Intake:
                 f"{name!r} is too large: {error}. Clear the notebook's outputs, remove large pictures and data from "
                 "its cells, save, and hand it in again."
             ) from None
-        self._notes.append(Note(f"dropped {dropped // 1_000_000} MB of saved outputs of {name!r}", staff_only=True))
+        said = f"dropped {dropped // 1_000_000} MB of saved outputs and pictures of {name!r}"
+        self._notes.append(Note(said, staff_only=True))
         return content
 
     def _gunzipped(self, name: str, head: bytes, source: _Source) -> _Source | None:

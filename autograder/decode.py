@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from autograder.errors import SubmissionError
@@ -22,7 +22,9 @@ __all__ = ["Cell", "Decoded", "decode"]
 
 #: More code cells or characters than any course's notebook has.
 MAX_CELLS = 2_000
-MAX_SOURCE = 4 * 2**20
+MAX_SOURCE = 2 * 2**20
+#: Characters of all text cells that are kept; the rest is nothing but pictures, and text is not run.
+MAX_TEXT = 2**20
 #: Values of a notebook without its outputs, in a file from this size on.
 MAX_VALUES = 300_000
 _COUNTED = 2**20
@@ -120,12 +122,12 @@ def _without_outputs(content: bytes, found: Decoded) -> bytes:
     except TooLarge:
         raise SubmissionError(_TOO_MUCH) from None
     if dropped:
-        found.edits.append(Edit(f"dropped {dropped // 1_000_000} MB of saved outputs"))
+        found.edits.append(Edit(f"dropped {dropped // 1_000_000} MB of saved outputs and pictures"))
     return content
 
 
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_TOO_MUCH = "The notebook holds more than 4 million characters of code and text. Hand in less."
+_TOO_MUCH = "The notebook holds more than 2 million characters of code and text. Hand in less."
 
 
 def _refuse_too_many_values(content: bytes) -> None:
@@ -249,10 +251,13 @@ def _upgraded(cell: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_cells(raw: list[Any], key: str, found: Decoded) -> None:
-    total, outputs, odd = 0, 0, []
+    total, outputs, room, odd = 0, 0, MAX_TEXT, []
     for number, value in enumerate(raw, 1):
         table = _table(value)
         cell = _cell(number, table, key)
+        if cell.kind != "code":
+            cell = _shortened(cell, room, found)
+            room -= len(cell.source)
         mark = _table(table.get("metadata")).get(key)
         if mark is not None and not _good_mark(mark):
             odd.append(number)
@@ -271,9 +276,19 @@ def _read_cells(raw: list[Any], key: str, found: Decoded) -> None:
     if odd:
         listed = ", ".join(map(str, odd[:9]))
         found.note(
-            f"The hidden tag of cell {listed} has a wrong form and was ignored; answers are found by the names of "
+            f"The hidden tags of cells {listed} have a wrong form and were ignored; answers are found by the names of "
+            "their functions instead."
+            if len(odd) > 1
+            else f"The hidden tag of cell {listed} has a wrong form and was ignored; answers are found by the names of "
             "their functions instead."
         )
+
+
+def _shortened(cell: Cell, room: int, found: Decoded) -> Cell:
+    if len(cell.source) <= room:
+        return cell
+    found.edits.append(Edit(f"left out the end of a text of {len(cell.source)} characters", cell.number))
+    return replace(cell, source=cell.source[:room])
 
 
 def _good_mark(mark: object) -> bool:

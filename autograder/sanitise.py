@@ -21,7 +21,16 @@ from typing import Any
 from autograder.avoided import places
 from autograder.decode import Cell, Decoded, decode
 from autograder.model import Assignment, Edit, Note, QuestionSpec, Submission
-from autograder.pysource import Definitions, definitions, is_stub, look_alike, parse_cell, unbound_names
+from autograder.pysource import (
+    MAX_TOKENS,
+    Definitions,
+    count_tokens,
+    definitions,
+    is_stub,
+    look_alike,
+    parse_cell,
+    unbound_names,
+)
 
 __all__ = ["sanitise"]
 
@@ -90,11 +99,17 @@ class _Own:
         return definitions(self.parsed) if isinstance(self.parsed, ast.Module) else {}
 
 
-def _own(cell: Cell) -> _Own:
-    if cell.kind != "code":
-        return _Own(cell, source=cell.source)
-    source = _without_backends(cell.source)
-    return _Own(cell, source=source, parsed=parse_cell(source))
+def _read(cells: Sequence[Cell]) -> list[_Own]:
+    """The cells with their trees, as far as these fit into memory: the shortest cells are analysed first."""
+    own = [_Own(c, source=_without_backends(c.source) if c.kind == "code" else c.source) for c in cells]
+    room = MAX_TOKENS
+    for index, mine in sorted(enumerate(own), key=lambda place: len(place[1].source)):
+        if mine.cell.kind == "code":
+            room -= count_tokens(mine.source, room)
+            if room < 0:
+                break
+            own[index] = replace(mine, parsed=parse_cell(mine.source))
+    return own
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +188,7 @@ class _Work:
 
     def _matched(self) -> list[_Own]:
         """Hand-in cells with the course cell of which each is a copy, tried from the surest sign to the weakest."""
-        own = [_own(cell) for cell in self.found.cells]
+        own = _read(self.found.cells)
         free = [c for c in self.release if c.role in _COURSE]
         for sign in _SIGNS:
             for index, mine in enumerate(own):

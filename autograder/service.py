@@ -8,6 +8,7 @@ which pydantic reads back field by field.
 from __future__ import annotations
 
 import json
+import mmap
 import socket
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Grader", "Request", "report_from_json", "report_to_json", "serve"]
 
+#: Bytes that a grader process may have grown by before it looks for memory to give back.
+ROOM = 8 * 2**20
 _REPORT: TypeAdapter[Report] = TypeAdapter(Report)
 
 
@@ -122,7 +125,11 @@ class Grader:
 
 def serve(requests: IO[bytes], answers: socket.socket, zygote: Zygote) -> None:
     """Grade request after request until the other end closes. Courses are loaded once."""
+    from autograder.sandbox.libc import give_back_freed_memory, map_large_memory
+
+    map_large_memory()
     courses: dict[tuple[str, str, str | None], Course] = {}
+    resident = 0
     for line in requests:
         request = Request(**json.loads(line))
         try:
@@ -133,6 +140,17 @@ def serve(requests: IO[bytes], answers: socket.socket, zygote: Zygote) -> None:
             answers.sendall(json.dumps(answer).encode() + b"\n")
         except (BrokenPipeError, ConnectionResetError):
             return  # whoever asked has left
+        if _resident() > resident + ROOM:
+            give_back_freed_memory()
+            resident = _resident()
+
+
+def _resident() -> int:
+    """Bytes of this process's memory that are there."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * mmap.PAGESIZE
+    except OSError:  # no Linux
+        return 0
 
 
 def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course], zygote: Zygote) -> Report:

@@ -439,7 +439,7 @@ def test_a_notebook_that_is_large_without_its_outputs_is_refused(tmp_path: Path)
     """The sentence says what is too large and what to do."""
     content = GOOD.replace(b'"outputs": []', b'"outputs": [], "x": "' + b"y" * 9 * 2**20 + b'"', 1)
     sentence = refusal(tmp_path, "ps0.ipynb", content)
-    assert "even without its saved outputs" in sentence
+    assert "even without its saved outputs and pictures" in sentence
     assert "Clear the notebook's outputs" in sentence
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import json
 import random
@@ -252,7 +253,7 @@ def test_conflict_markers_are_refused_with_their_lines(refused: Callable[[Any], 
         ('{"cells": ' + "[" * 100_000, "nested too deeply"),
         ('{"cells": [], "metadata": ' + '{"a":' * 5_000 + "1" + "}" * 5_000 + "}", "nested too deeply"),
         (json.dumps({"cells": [{"cell_type": "code", "source": "x"}] * 20_000}), "20000 cells"),
-        (json.dumps({"cells": [{"cell_type": "code", "source": "x" * 9_000_000}]}), "4 million"),
+        (json.dumps({"cells": [{"cell_type": "code", "source": "x" * 9_000_000}]}), "2 million"),
     ],
     ids=lambda value: str(value)[:25],
 )
@@ -374,7 +375,7 @@ def test_huge_outputs_cost_little_time(clean: Sanitise, answered: Any) -> None:
     start = time.process_time()
     result = clean(content)
     assert time.process_time() - start < 15
-    assert ["MB of saved outputs" in edit.what for edit in result.edits] == [True]
+    assert ["MB of saved outputs and pictures" in edit.what for edit in result.edits] == [True]
     assert result.run()["double"](4) == 8
 
 
@@ -410,6 +411,47 @@ def test_cutting_outputs_out_changes_nothing_else(outputs: Any, size: int) -> No
     assert len(cut) + dropped == len(content) + 4
     kept, _ = lean(pieces, 10**6, attachments=True)
     assert json.loads(kept) == value | {"outputs": []}
+
+
+@given(
+    pictures=st.lists(st.tuples(st.text(max_size=9), st.binary(min_size=1, max_size=99), st.text(max_size=9))),
+    size=st.integers(1, 400),
+)
+def test_pictures_go_out_of_texts_and_never_out_of_code(pictures: list[Any], size: int) -> None:
+    """Whatever stands around a picture and in whatever pieces it comes, its text loses the picture and nothing else."""
+    start = "data:image/jpeg;base64,"
+    shown = [f"{a}({start}{base64.b64encode(photo).decode()}){b}" for a, photo, b in pictures]
+    cells = [{"cell_type": kind, "source": shown} for kind in ("code", "markdown", "raw", "code")]
+    content = json.dumps({"cells": cells}).encode()
+    cut, dropped = lean([content[at : at + size] for at in range(0, len(content), size)], 10**6)
+    bare = [f"{a}({start}){b}" for a, _, b in pictures]
+    texts = [{"cell_type": kind, "source": bare} for kind in ("markdown", "raw")]
+    assert json.loads(cut) == {"cells": [cells[0], *texts, cells[3]]}
+    assert len(cut) + dropped == len(content)
+    assert lean([content], 10**6, attachments=True)[0] == content
+
+
+def test_a_text_of_a_million_characters_loses_its_end(clean: Sanitise, answered: Any) -> None:
+    """Text is not run, so its length is no reason for a refusal, and staff read what was left out."""
+    text = nbformat.v4.new_markdown_cell("y" * 1_500_000, id="long")
+    answered["cells"].insert(0, text)
+    result = clean(answered)
+    assert max(len(c.source) for c in result.notebook.cells) == 2**20
+    assert [e.what for e in result.edits if e.cell == 1] == ["left out the end of a text of 1500000 characters"]
+    assert result.run()["double"](3) == 6
+
+
+def test_code_beyond_reason_is_run_without_being_analysed(clean: Sanitise, answered: Any) -> None:
+    """The trees of a hundred thousand lines would take more memory than all the rest; the answers are found still."""
+    answered["cells"][:0] = [nbformat.v4.new_code_cell("x=1\n" * 1000, id=f"n-{n}") for n in range(100)]
+    tracemalloc.start()
+    try:
+        result = clean(answered)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 48 * 2**20
+    assert result.run()["double"](3) == 6
 
 
 @given(

@@ -39,6 +39,7 @@ _MOST_OUTPUTS = 50
 _LONGEST_NOTEBOOK = 16_000_000
 _LONGEST_MARKDOWN = 10_000  # of one cell: the renderer's time grows with the square
 _MOST_MARKDOWN = 200_000  # of all cells
+_MOST_COLOURED = 30_000  # signs of code: every one becomes an element, and a long notebook has 15,000
 _MOST_TAGS = 10_000  # of one output or text cell; a table of 100 × 20 has half of them
 _DEEPEST = 60  # the parser's time grows with the square of the depth
 
@@ -165,14 +166,25 @@ def _picture(value: object, magic: bytes) -> str | None:
 
 # ── rendering and the allow-list ──────────────────────────────────────────────────────────────────────────────
 def _rendered(nb: Any) -> str:
-    from nbconvert.exporters import HTMLExporter
+    from nbconvert.exporters import HTMLExporter, TemplateExporter
+    from nbconvert.filters import Highlight2HTML
 
     exporter = HTMLExporter(template_name="basic", sanitize_html=True, exclude_anchor_links=True, embed_images=False)
-    exporter.register_filter("clean_html", _fragment)
     exporter.log = _log
+    colour, room = Highlight2HTML(pygments_lexer="ipython3", parent=exporter), _MOST_COLOURED
+
+    def coloured(source: str, **options: Any) -> str:
+        nonlocal room
+        markup = str(colour(source, **options)) if room > 0 else ""
+        room -= markup.count("<span")
+        return markup if room > 0 else element("pre", escape(source))
+
+    exporter.register_filter("highlight_code", coloured)
+    exporter.register_filter("clean_html", _fragment)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of nbconvert's own dependencies; nothing here depends on them
-        markup, _ = exporter.from_notebook_node(nb)
+        # HTMLExporter's own method would read the page into a tree again, which takes fifty times the page's size.
+        markup, _ = TemplateExporter.from_notebook_node(exporter, nb)
     return str(markup)
 
 

@@ -17,7 +17,9 @@ __all__ = [
     "ARCHITECTURE",
     "LINUX",
     "close_all_but",
+    "give_back_freed_memory",
     "keep_freed_memory",
+    "map_large_memory",
     "prctl",
     "set_child_subreaper",
     "set_parent_death_signal",
@@ -53,6 +55,25 @@ def keep_freed_memory() -> None:
     if LINUX and mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, 32 * 2**20)
         mallopt(_M_TRIM_THRESHOLD, 64 * 2**20)
+
+
+def map_large_memory() -> None:
+    """Have glibc map every block from 1 MiB on by itself, so that it goes back when it is freed.
+
+    Left alone, glibc raises that limit to 32 MiB after the first such block, and large blocks that come and go then
+    leave holes. With another C library nothing happens.
+    """
+    mallopt = getattr(_LIBC, "mallopt", None)
+    if LINUX and mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, 2**20)
+        mallopt(_M_TRIM_THRESHOLD, 128 * 1024)
+
+
+def give_back_freed_memory() -> None:
+    """Give what is freed back to the system; milliseconds. With another C library nothing happens."""
+    trim = getattr(_LIBC, "malloc_trim", None)
+    if LINUX and trim is not None:
+        trim(0)
 
 
 def _as_argument(value: Any) -> Any:
