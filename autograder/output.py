@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
+from autograder.cells import notebook_text
 from autograder.model import Report
 from autograder.pipeline import Graded
 from autograder.report import gradescope
@@ -32,7 +31,7 @@ def write_pages(graded: Graded, out: Path, previous: Mapping[str, Any] | None = 
     """
     pages = {"report.html": report_html(graded.report, previous=previous)}
     if graded.notebook is not None:
-        pages["executed.ipynb"] = nbformat.writes(graded.notebook, version=4) + "\n"
+        pages["executed.ipynb"] = notebook_text(graded.notebook)
         if executed:
             pages["executed.html"] = executed_html(graded.notebook)
     for name, text in pages.items():

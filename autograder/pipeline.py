@@ -17,11 +17,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-import nbformat
 from nbformat import NotebookNode
 
 from autograder import __version__, score
 from autograder.assignment import is_test_secret, load_assignment, read_secret
+from autograder.cells import read_notebook
 from autograder.checks import Checks, load_checks, run_checks
 from autograder.checks.explain import Explanation, explain_check
 from autograder.collect import collect
@@ -98,6 +98,10 @@ def open_course(root: Path, name: str, *, secret: bytes | None = None) -> Course
     path = assignment.folder / assignment.notebook
     if not path.is_file():
         raise CourseError(f"the student's notebook is missing: run `softmark release {name}`", where=path)
+    try:
+        notebook = read_notebook(path)
+    except ValueError as error:
+        raise CourseError(f"the student's notebook can't be read: {error}", where=path) from error
     data = assignment.folder / "data"
     files = {
         f"data/{file.relative_to(data).as_posix()}": file.read_bytes()
@@ -108,7 +112,7 @@ def open_course(root: Path, name: str, *, secret: bytes | None = None) -> Course
         assignment,
         secret or read_secret(root),
         load_checks(assignment),
-        nbformat.read(path, as_version=4),
+        notebook,
         files,
     )
 

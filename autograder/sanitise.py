@@ -15,10 +15,11 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from autograder.avoided import places
+from autograder.cells import new_cell, new_notebook
 from autograder.decode import Cell, Decoded, decode
 from autograder.model import Assignment, Edit, Note, QuestionSpec, Submission
 from autograder.pysource import (
@@ -136,6 +137,7 @@ def _release_cells(release: Any) -> tuple[_Course, ...]:
     return tuple(cells)
 
 
+@lru_cache(maxsize=1024)
 def _plain(source: str) -> str:
     """Source for comparing: without trailing blanks and outer empty lines."""
     return "\n".join(line.rstrip() for line in source.strip().splitlines())
@@ -546,13 +548,10 @@ def _is_setting(node: ast.stmt) -> bool:
 
 
 def _notebook(cells: Sequence[_Out], assignment: Assignment, said: Mapping[str, str | None]) -> Any:
-    from nbformat import v4
-
-    make: dict[str, Any] = {"code": v4.new_code_cell, "markdown": v4.new_markdown_cell, "raw": v4.new_raw_cell}
     taken: set[str] = set()
-    return v4.new_notebook(
-        cells=[make[c.kind](source=c.source, id=_unique(c.id, taken), metadata=_mark(c)) for c in cells],
-        metadata={
+    return new_notebook(
+        [new_cell(c.kind, c.source, id=_unique(c.id, taken), metadata=_mark(c)) for c in cells],
+        {
             _KEY: {"assignment": assignment.name, "version": assignment.version}
             | {name: value for name, value in said.items() if value is not None},
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},

@@ -607,7 +607,7 @@ def test_answers_are_found_by_function_when_tags_are_wrong(clean: Sanitise, answ
     cell(answered, "answer-1-1")["metadata"]["softmark"] = "1"
     cell(answered, "answer-2-1")["metadata"]["softmark"] = ["2"]
     result = clean(answered)
-    assert ["tag of cell 4, 7 has a wrong form" in text for text in result.texts] == [True]
+    assert ["tags of cells 4, 7 have a wrong form" in text for text in result.texts] == [True]
     assert result.mark("answer-1-1")["question"] == "1"
     assert result.mark("answer-2-1")["question"] == "2"
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import nbformat
-
+from autograder.cells import read_notebook
 from autograder.collect import collect
 from autograder.errors import CourseError, SubmissionError
 from autograder.model import Assignment
@@ -55,7 +54,7 @@ def release_cells(assignment: Assignment) -> list[Any]:
     """Cells of the notebook that was handed out. Raises CourseError."""
     path = assignment.folder / assignment.notebook
     try:
-        return list(nbformat.read(path, as_version=4).cells)
+        return list(read_notebook(path).cells)
     except (OSError, ValueError) as error:
         raise CourseError(f"the student's notebook can't be read: {error}", where=path) from None
 

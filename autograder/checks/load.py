@@ -71,7 +71,6 @@ class Checks:
     source: Source
     hypotheses: tuple[Hypothesis, ...] = ()
     same: tuple[Same, ...] = ()
-    alternatives: tuple[Alternative, ...] = ()
     equivalent: Mapping[str, str] = field(default_factory=dict)
     drawn: dict[Any, Any] = field(default_factory=dict)
     picked: dict[Any, list[Any]] = field(default_factory=dict)
@@ -89,6 +88,18 @@ class Checks:
     @property
     def questions(self) -> dict[str, type[Question]]:
         return {check.spec.question: check.cls for check in self.checks}
+
+    @cached_property
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """Other right answers, which grading does without. Raises CourseError for one that doesn't fit."""
+        path = self.assignment.reference / "alternatives.py"
+        found = tuple(_listed(path, "ALTERNATIVES", "__alternatives__"))
+        known = {question.id for question in self.assignment.questions}
+        for alternative in found:
+            if not isinstance(alternative, Alternative) or alternative.question not in known:
+                raise CourseError("names no question of assignment.toml", where=path, key=f"{alternative!r:.80}")
+            self.alternative_change(alternative)
+        return found
 
     @cached_property
     def oracle(self) -> Oracle:
@@ -120,7 +131,7 @@ def load_checks(assignment: Assignment) -> Checks:
     checks = sorted(_checks(module, assignment, path), key=lambda check: sort_key(check.spec.number))
     _no_number_twice(checks, path)
     _points_add_up(checks, assignment, path)
-    mistakes_path, alternatives_path = folder / "mistakes.py", folder / "alternatives.py"
+    mistakes_path = folder / "mistakes.py"
     items = _listed(mistakes_path, "MISTAKES", "__mistakes__")
     loaded = Checks(
         assignment,
@@ -128,12 +139,9 @@ def load_checks(assignment: Assignment) -> Checks:
         source,
         hypotheses(items, source, mistakes_path),
         tuple(item for item in items if isinstance(item, Same)),
-        tuple(_listed(alternatives_path, "ALTERNATIVES", "__alternatives__")),
         dict(getattr(_module(mistakes_path), "EQUIVALENT", {})) if mistakes_path.is_file() else {},
     )
-    _questions_exist(loaded, mistakes_path, alternatives_path)
-    for alternative in loaded.alternatives:
-        loaded.alternative_change(alternative)
+    _questions_exist(loaded, mistakes_path)
     return loaded
 
 
@@ -290,7 +298,10 @@ def _column(function: Any, path: Path, key: str) -> tuple[str, str] | None:
 
 def _no_float_numbers(path: Path) -> None:
     """`number(1.10)` is 1.1 at run time, so the text is looked at."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    text = path.read_text(encoding="utf-8")
+    if re.search(r"\bnumber\s*\(\s*(?![\s\"'])", text) is None:
+        return  # every call begins with a string
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "number":
             bad = [a for a in node.args if not (isinstance(a, ast.Constant) and isinstance(a.value, str))]
             if bad:
@@ -322,16 +333,13 @@ def _points_add_up(checks: Sequence[Check], assignment: Assignment, path: Path) 
             )
 
 
-def _questions_exist(loaded: Checks, mistakes: Path, alternatives: Path) -> None:
+def _questions_exist(loaded: Checks, mistakes: Path) -> None:
     known = {question.id for question in loaded.assignment.questions}
     for hypothesis in loaded.hypotheses:
         if hypothesis.question not in known:
             raise CourseError(
                 f"no question {hypothesis.question!r}", where=mistakes, key=f"mistake {hypothesis.name!r}"
             )
-    for alternative in loaded.alternatives:
-        if not isinstance(alternative, Alternative) or alternative.question not in known:
-            raise CourseError("names no question of assignment.toml", where=alternatives, key=f"{alternative!r:.80}")
 
 
 def _alternative_change(alternative: Alternative, source: Source, path: Path) -> dict[str, str]:

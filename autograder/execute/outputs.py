@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
+
+from autograder.cells import new_output
 
 __all__ = ["CUT", "Outputs"]
 

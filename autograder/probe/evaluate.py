@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     import torch
 
 __all__ = ["NotDefined", "Result", "StudentRaised", "check", "copied", "evaluate", "names", "run"]
+
+_SPECIAL = (Ref, Leaf, Seeded, Served, Global)
 
 Namespace = Mapping[str, Any]
 Serve = Mapping[str, Callable[..., Any]]
@@ -141,15 +143,16 @@ def check(plan: Plan, serve: Serve) -> None:
     """Refuse a plan that names a register before it is set, or a served callable that isn't there: CourseError."""
     known: set[str] = set()
     for number, step in enumerate(plan.steps):
-        for node in _special(_arguments(step)):
+        nodes = list(_special(_arguments(step)))
+        for node in nodes:
             if isinstance(node, Leaf):
                 if not _is_floating(node.tensor):
                     raise _wrong(plan, f"step {number}: the leaf {node.name!r} is no floating tensor")
                 known.add(node.name)
-        missing = sorted(_needs(step) - known)
+        missing = sorted(_needs(step, nodes) - known)
         if missing:
             raise _wrong(plan, f"step {number} uses register {missing[0]!r} before it is set")
-        unserved = [node.name for node in _special(_arguments(step)) if _is_unserved(node, serve)]
+        unserved = [node.name for node in nodes if _is_unserved(node, serve)]
         if unserved:
             raise _wrong(plan, f"step {number} needs the served callable {unserved[0]!r}, which was not given")
         if hasattr(step, "out"):
@@ -179,9 +182,9 @@ def _arguments(step: Step) -> tuple[Any, ...]:
 
 def _special(value: Any) -> Iterator[Any]:
     """The argument nodes that are more than plain values, wherever they stand."""
-    if isinstance(value, Ref | Leaf | Seeded | Served | Global):
+    if isinstance(value, _SPECIAL):
         yield value
-    elif isinstance(value, Mapping):
+    elif isinstance(value, dict | Mapping):
         for item in value.values():
             yield from _special(item)
     elif isinstance(value, list | tuple):
@@ -189,9 +192,9 @@ def _special(value: Any) -> Iterator[Any]:
             yield from _special(item)
 
 
-def _needs(step: Step) -> set[str]:
-    """The registers that a step reads."""
-    needed = {node.name for node in _special(_arguments(step)) if isinstance(node, Ref)}
+def _needs(step: Step, nodes: Iterable[Any]) -> set[str]:
+    """The registers that a step reads. nodes: the special ones among its arguments."""
+    needed = {node.name for node in nodes if isinstance(node, Ref)}
     if isinstance(step, Load | Mode):
         needed.add(step.target)
     elif isinstance(step, Get | State):

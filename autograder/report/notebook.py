@@ -22,6 +22,9 @@ from html import escape
 from html.parser import HTMLParser
 from typing import Any
 
+from nbformat import NotebookNode
+
+from autograder.cells import new_cell, new_notebook, new_output
 from autograder.report.page import element, page, safe, style
 from autograder.report.text import clean, cut, one_line
 
@@ -84,48 +87,46 @@ def executed_html(nb: Any, title: str = "Executed notebook") -> str:
 
 # ── a plain copy ──────────────────────────────────────────────────────────────────────────────────────────────
 def _plain_copy(nb: Any) -> Any:
-    from nbformat import v4
-
     cells: list[Any] = []
     room, markdown_room = _LONGEST_NOTEBOOK, _MOST_MARKDOWN
     for cell in nb.cells[:_MOST_CELLS]:
-        cells.append(_cell(v4, cell, min(markdown_room, _LONGEST_MARKDOWN)))
+        cells.append(_cell(f"cell-{len(cells)}", cell, min(markdown_room, _LONGEST_MARKDOWN)))
         room -= len(str(cells[-1]))
         markdown_room -= len(cells[-1].source) if cells[-1].cell_type == "markdown" else 0
         if room < 0:
             break
     if len(nb.cells) > len(cells):
-        cells.append(v4.new_markdown_cell(f"*{len(nb.cells) - len(cells)} more cells are not shown.*"))
+        cells.append(new_cell("markdown", f"*{len(nb.cells) - len(cells)} more cells are not shown.*", id="more"))
     language = {"name": "python", "pygments_lexer": "ipython3"}
-    return v4.new_notebook(cells=cells, metadata={"language_info": language})
+    return new_notebook(cells, {"language_info": language})
 
 
-def _cell(v4: Any, cell: Any, longest_markdown: int) -> Any:
+def _cell(id: str, cell: Any, longest_markdown: int) -> NotebookNode:
     source = cut(clean(cell.get("source", "")), _LONGEST_SOURCE)
     if cell.get("cell_type") == "markdown" and len(source) <= longest_markdown:
-        return v4.new_markdown_cell(source)
+        return new_cell("markdown", source, id=id)
     if cell.get("cell_type") != "code":
-        return v4.new_raw_cell(element("pre", escape(source)))  # the template gives raw cells to `_fragment`
-    outputs = [out for output in cell.get("outputs", ())[:_MOST_OUTPUTS] for out in _outputs(v4, output)]
+        return new_cell("raw", element("pre", escape(source)), id=id)  # the template gives raw cells to `_fragment`
+    outputs = [out for output in cell.get("outputs", ())[:_MOST_OUTPUTS] for out in _outputs(output)]
     if (more := len(cell.get("outputs", ())) - _MOST_OUTPUTS) > 0:
-        outputs.append(v4.new_output("stream", text=f"… {more} more outputs are not shown …"))
+        outputs.append(new_output("stream", name="stdout", text=f"… {more} more outputs are not shown …"))
     count = cell.get("execution_count")
     number = count if isinstance(count, int) and 0 < count < 10**6 else None
-    return v4.new_code_cell(source, outputs=outputs, execution_count=number)
+    return new_cell("code", source, id=id, outputs=outputs, execution_count=number)
 
 
-def _outputs(v4: Any, output: Mapping[str, Any]) -> Iterator[Any]:
+def _outputs(output: Mapping[str, Any]) -> Iterator[Any]:
     kind = output.get("output_type")
     if kind == "stream":
         name = "stderr" if output.get("name") == "stderr" else "stdout"
-        yield v4.new_output("stream", name=name, text=_text(output.get("text", "")))
+        yield new_output("stream", name=name, text=_text(output.get("text", "")))
     elif kind == "error":
         told = "\n".join(map(clean, output.get("traceback") or ()))
         said = f"{one_line(output.get('ename', ''))}: {one_line(output.get('evalue', ''))}"
-        yield v4.new_output("error", ename="", evalue="", traceback=_text(told or said).split("\n"))
+        yield new_output("error", ename="", evalue="", traceback=_text(told or said).split("\n"))
     elif isinstance(data := output.get("data"), Mapping):
         alt = {kind: {"alt": "Picture that this cell drew"} for kind in _PICTURES}
-        yield v4.new_output("display_data", data=_data(data), metadata=alt)
+        yield new_output("display_data", data=_data(data), metadata=alt)
 
 
 def _data(data: Mapping[str, Any]) -> dict[str, str]:
