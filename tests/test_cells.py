@@ -23,10 +23,10 @@ OUTPUTS = (
 @given(
     cells=st.lists(
         st.builds(
-            lambda kind, source, id, question: new_cell(
+            lambda kind, source, name, question: new_cell(
                 kind,
                 source,
-                id=id,
+                id=name,
                 metadata={"softmark": {"question": question}},
                 outputs=OUTPUTS,
                 execution_count=4,

@@ -14,11 +14,11 @@ import os
 import socket
 import traceback
 from collections.abc import Callable
-from importlib.metadata import version
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from autograder import __version__
 from autograder.cli import authoring, classes, grading, platform
 from autograder.cli.console import stderr
 
@@ -54,7 +54,7 @@ def exam(context: typer.Context) -> None:
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(version("softmark"))
+        typer.echo(__version__)
         raise typer.Exit
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from autograder.cli.console import stderr, stdout
@@ -105,6 +104,8 @@ def _obey_validate(orders: dict[str, Any], zygote: Zygote) -> int:
 
 
 def _show(found: Validation, assignment: str) -> None:
+    from rich.table import Table
+
     table = Table(title=f"{assignment}: the grader, graded", title_justify="left")
     table.add_column("what was tried")
     table.add_column("as it should", justify="right")

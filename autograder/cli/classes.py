@@ -14,7 +14,6 @@ from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from autograder.cli.console import stderr, stdout
@@ -291,6 +290,8 @@ def diff(
     if not changes:
         stdout.print("no score changes")
         return
+    from rich.table import Table
+
     title = "1 submission changes" if len(changes) == 1 else f"{len(changes)} submissions change"
     table = Table(title=title, title_justify="left")
     for name in ("submission", "students", "points", "change", "checks"):
