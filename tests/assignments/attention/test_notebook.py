@@ -1,56 +1,16 @@
-"""The notebook that students get: in step with the reference, runs from top to bottom, teaches what it promises."""
+"""The notebook that students get, filled in: what it prints and draws."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 import re
-import sys
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from autograder.assignment import load_assignment
-from autograder.checks import load_checks
-from autograder.release import derive, filled, notebook_text
+from autograder.release import filled
+from tests.assignments.notebooks import COURSE, run
 
-COURSE = Path(__file__).parents[3]
 ASSIGNMENT = load_assignment(COURSE, "attention")
-
-
-def run(notebook: Any) -> tuple[list[tuple[str, str]], str]:
-    """(role, exception) of the cells that raise, and everything that was printed."""
-    space: dict[str, Any] = {}
-    raised = []
-    with contextlib.redirect_stdout(io.StringIO()) as said:
-        for cell in notebook.cells:
-            if cell.cell_type == "code":
-                try:
-                    exec(cell.source, space)
-                except Exception as error:
-                    raised.append((cell.metadata.get("softmark", {}).get("role", "hidden"), type(error).__name__))
-    return raised, said.getvalue()
-
-
-@pytest.fixture
-def no_matplotlib(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-
-
-def test_the_public_notebook_is_in_step_with_the_reference() -> None:
-    """What lies in assignments/ is what release derives."""
-    assert (ASSIGNMENT.folder / ASSIGNMENT.notebook).read_text(encoding="utf-8") == notebook_text(derive(ASSIGNMENT))
-
-
-@pytest.mark.usefixtures("no_matplotlib")
-def test_the_handed_out_notebook_runs_and_only_misses_answers() -> None:
-    """Given cells run; public checks and the picture stop at NotImplementedError and at nothing else."""
-    raised, said = run(derive(ASSIGNMENT))
-    assert {role for role, _ in raised} == {"public-check", "demo"}
-    assert {name for _, name in raised} == {"NotImplementedError"}
-    assert "Type your student id" in said
 
 
 @pytest.mark.usefixtures("no_matplotlib")
@@ -76,13 +36,3 @@ def test_the_heat_map_is_drawn_where_matplotlib_is_at_hand(monkeypatch: pytest.M
     plt.close("all")
     assert image.shape == (9, 9)
     assert (image[0, 1:] == 0).all()
-
-
-def test_the_table_at_the_top_tells_the_points_of_the_checks() -> None:
-    """The points in the table are those of the checks, question by question and in order."""
-    text = next(cell.source for cell in derive(ASSIGNMENT).cells if cell.cell_type == "markdown")
-    rows = [row for row in text.splitlines() if re.match(r"\| Q\d", row)]
-    told = [[float(re.search(r"[\d.]+$", part.strip())[0]) for part in row.split("|")[4].split("·")] for row in rows]
-    points = [float(spec.points) for spec in load_checks(ASSIGNMENT).specs if spec.question != "9"]
-    assert [value for row in told for value in row] == points
-    assert [float(row.split("|")[3]) for row in rows] == [sum(values) for values in told]
