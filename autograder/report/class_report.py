@@ -17,10 +17,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from importlib.resources import files
 
 from autograder.model import Verdict
-from autograder.report.page import element, prose, safe, style
+from autograder.report.page import element, prose, safe, style, text_of
 from autograder.report.text import clean, cut, one_line, points_text
 
 __all__ = ["CheckView", "ClassView", "Judged", "MistakeView", "QuestionView", "StudentView", "class_html"]
@@ -464,7 +463,7 @@ def _student_data(one: StudentView) -> dict[str, object]:
 
 @cache
 def _script() -> str:
-    return (files("autograder.report") / "class.js").read_text(encoding="utf-8")
+    return text_of("class.js")
 
 
 def _hash(text: str) -> str:

@@ -2,8 +2,9 @@
 
 Everything in it is the student's, so nothing is trusted, in three steps. First a plain copy is built: cells and
 outputs from scratch, without metadata, attachments, widgets, SVG and JavaScript, and bounded in size. nbconvert
-renders that copy, with our allow-list of elements and attributes in the place of its own, which breaks tables. Then
-the whole result passes the list again, so that nothing depends on where the template uses it. Last, the page's policy
+renders that copy by a template of ours, which knows nothing but what a plain copy holds: its own templates are for
+every kind of notebook, and compiling them takes longer than all the rest. Then the whole result passes our allow-list
+of elements and attributes once more, so that nothing depends on where the template uses it. Last, the page's policy
 lets a browser run and load nothing.
 
 Formulas stay as TeX: to typeset them would take a script.
@@ -25,7 +26,7 @@ from typing import Any
 from nbformat import NotebookNode
 
 from autograder.cells import new_cell, new_notebook, new_output
-from autograder.report.page import element, page, safe, style
+from autograder.report.page import element, page, safe, style, text_of
 from autograder.report.text import clean, cut, one_line
 
 __all__ = ["executed_html"]
@@ -52,10 +53,8 @@ _TAG_NAMES = (
     "kbd li ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr u ul var"
 )
 _CLASS_NAMES = (
-    "cell code_cell text_cell rendered input inner_cell input_area output_wrapper output output_area output_subarea "
-    "prompt input_prompt output_prompt output_html output_png output_jpeg output_text output_stream output_stdout "
-    "output_stderr output_error text_cell_render rendered_html border-box-sizing highlight "
-    "hl-ipython3"
+    "cell code_cell text_cell rendered_html input prompt output_wrapper output_subarea output_html output_text "
+    "output_stdout output_stderr output_error highlight hl-ipython3"
 )
 _TAGS, _CLASSES = frozenset(_TAG_NAMES.split()), frozenset(_CLASS_NAMES.split())
 _SYNTAX_CLASS = re.compile(r"[a-z][a-z0-9]?[a-z0-9]?")  # Pygments' short names
@@ -106,7 +105,7 @@ def _cell(id: str, cell: Any, longest_markdown: int) -> NotebookNode:
     if cell.get("cell_type") == "markdown" and len(source) <= longest_markdown:
         return new_cell("markdown", source, id=id)
     if cell.get("cell_type") != "code":
-        return new_cell("raw", element("pre", escape(source)), id=id)  # the template gives raw cells to `_fragment`
+        return new_cell("raw", element("pre", escape(source)), id=id)  # markup, as the template expects it
     outputs = [out for output in cell.get("outputs", ())[:_MOST_OUTPUTS] for out in _outputs(output)]
     if (more := len(cell.get("outputs", ())) - _MOST_OUTPUTS) > 0:
         outputs.append(new_output("stream", name="stdout", text=f"… {more} more outputs are not shown …"))
@@ -125,8 +124,7 @@ def _outputs(output: Mapping[str, Any]) -> Iterator[Any]:
         said = f"{one_line(output.get('ename', ''))}: {one_line(output.get('evalue', ''))}"
         yield new_output("error", ename="", evalue="", traceback=_text(told or said).split("\n"))
     elif isinstance(data := output.get("data"), Mapping):
-        alt = {kind: {"alt": "Picture that this cell drew"} for kind in _PICTURES}
-        yield new_output("display_data", data=_data(data), metadata=alt)
+        yield new_output("display_data", data=_data(data))
 
 
 def _data(data: Mapping[str, Any]) -> dict[str, str]:
@@ -170,7 +168,7 @@ def _rendered(nb: Any) -> str:
     from nbconvert.exporters import HTMLExporter, TemplateExporter
     from nbconvert.filters import Highlight2HTML
 
-    exporter = HTMLExporter(template_name="basic", sanitize_html=True, exclude_anchor_links=True, embed_images=False)
+    exporter = HTMLExporter(raw_template=text_of("notebook.html"), exclude_anchor_links=True)
     exporter.log = _log
     colour, room = Highlight2HTML(pygments_lexer="ipython3", parent=exporter), _MOST_COLOURED
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from autograder.report.text import clean
 
-__all__ = ["attributes", "element", "page", "prose", "safe", "style"]
+__all__ = ["attributes", "element", "page", "prose", "safe", "style", "text_of"]
 
 
 def safe(text: object) -> str:
@@ -44,7 +44,12 @@ def element(tag: str, *inner: str, **values: object) -> str:
 @cache
 def style(*names: str) -> str:
     """The style sheets of this package, in order."""
-    return "\n".join((files("autograder.report") / name).read_text(encoding="utf-8") for name in names)
+    return "\n".join(map(text_of, names))
+
+
+def text_of(name: str) -> str:
+    """A file of this package."""
+    return (files("autograder.report") / name).read_text(encoding="utf-8")
 
 
 def page(title: str, body: str, css: str, *, pictures: bool = False) -> str:
