@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -102,7 +103,7 @@ def read_results(path: Path, manifest: Mapping[str, Any]) -> Results:
     if len(rows) < 2:
         raise BankError("holds no students.", where=path, way_out="Give a table with a header line.")
     parts = _part_points(manifest)
-    columns, answer_columns = _columns(rows[0], parts, manifest)
+    columns, answer_columns = _columns(rows[0], parts, manifest, path)
     if not columns:
         raise BankError(
             f"no column names a part of {manifest['title']!r}.",
@@ -110,36 +111,53 @@ def read_results(path: Path, manifest: Mapping[str, Any]) -> Results:
             line=1,
             way_out=f"Expected columns like {next(iter(parts))!r} or 'A1: Title (4.0 pts)'.",
         )
+    _check_shape(rows, path)
     version_at = next((i for i, name in enumerate(rows[0]) if name.strip().casefold() == "version"), None)
     results = Results({name: most for name, (_, most) in columns.items()}, [], [], [])
     for number, row in enumerate(rows[1:], start=2):
         if not any(cell.strip() for cell in row):
             continue
-        results.points.append({name: _points(row, i, path, number) for name, (i, _) in columns.items()})
-        results.answers.append({name: row[i].strip() for name, i in answer_columns.items() if i < len(row)})
+        points = {name: _points(row[i].strip(), name, most, path, number) for name, (i, most) in columns.items()}
+        results.points.append(points)
+        results.answers.append({name: row[i].strip() for name, i in answer_columns.items()})
         results.versions.append(_version(row, version_at, path, number))
     return results
 
 
 def _version(row: Sequence[str], at: int | None, path: Path, line: int) -> int:
-    text = row[at].strip() if at is not None and at < len(row) else "1"
+    text = "1" if at is None else row[at].strip()
     if not text.isdigit():
         raise BankError(f"the version is {text!r}.", where=path, line=line, way_out="Write a whole number.")
     return int(text)
 
 
-def _points(row: Sequence[str], i: int, path: Path, line: int) -> float | None:
-    text = row[i].strip() if i < len(row) else ""
+def _check_shape(rows: Sequence[Sequence[str]], path: Path) -> None:
+    """Every row has a cell for each column."""
+    for number, row in enumerate(rows[1:], start=2):
+        if any(cell.strip() for cell in row) and len(row) != len(rows[0]):
+            raise BankError(
+                f"the line has {len(row)} cells, the header has {len(rows[0])}.",
+                where=path,
+                line=number,
+                way_out="Export the table again; quote cells that hold commas.",
+            )
+
+
+def _points(text: str, name: str, most: float, path: Path, line: int) -> float | None:
     if not text:
         return None
     try:
         value = float(text)
     except ValueError:
+        value = math.nan
+    if not 0 <= value <= most:
         raise BankError(
-            f"the points are {text!r}.", where=path, line=line, way_out="Write a number, or nothing for a blank."
-        ) from None
-    if not -1e6 < value < 1e6:
-        raise BankError(f"the points are {text!r}.", where=path, line=line, way_out="Write a finite number.")
+            f"the points are {text!r}.",
+            where=path,
+            line=line,
+            key=name,
+            way_out=f"Write a number from 0 to {most:g}, or nothing for a blank.",
+        )
     return value
 
 
@@ -152,26 +170,30 @@ def _part_points(manifest: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _columns(
-    head: Sequence[str], parts: Mapping[str, float], manifest: Mapping[str, Any]
+    head: Sequence[str], parts: Mapping[str, float], manifest: Mapping[str, Any], path: Path
 ) -> tuple[dict[str, tuple[int, float]], dict[str, int]]:
     """Where points and answers of each part (or whole question) stand."""
     names = _aliases(parts, manifest)
     columns: dict[str, tuple[int, float]] = {}
     answers: dict[str, int] = {}
-    canvas = 0
-    ordered = list(parts)
+
+    def add(name: str, at: int, most: float) -> None:
+        if name in columns:
+            raise BankError(f"two columns hold {name}.", where=path, line=1, way_out="Delete one of them.")
+        columns[name] = (at, most)
+
+    canvas = iter(parts)
     for i, title in enumerate(map(str.strip, head)):
         graded = _GRADESCOPE.match(title)
         if graded and graded["name"].strip() in names:
-            columns[names[graded["name"].strip()]] = (i, float(graded["max"]))
+            add(names[graded["name"].strip()], i, float(graded["max"]))
         elif title in parts:
-            columns[title] = (i, parts[title])
+            add(title, i, parts[title])
         elif title.endswith(_ANSWER) and title.removesuffix(_ANSWER) in parts:
             answers[title.removesuffix(_ANSWER)] = i
-        elif _CANVAS.match(title) and i + 1 < len(head) and canvas < len(ordered):
-            columns[ordered[canvas]] = (i + 1, float(head[i + 1] or parts[ordered[canvas]]))
-            answers[ordered[canvas]] = i
-            canvas += 1
+        elif _CANVAS.match(title) and i + 1 < len(head) and (name := next(canvas, None)):
+            add(name, i + 1, float(head[i + 1] or parts[name]))
+            answers[name] = i
     return columns, answers
 
 

@@ -20,9 +20,9 @@ from typing import Any
 
 from exam_bank.bank import Bank
 from exam_bank.blueprint import Blueprint, Pick, solve
+from exam_bank.contents import Drawn, Order, draw, draw_all
 from exam_bank.course import sources
 from exam_bank.errors import BankError
-from exam_bank.instantiate import instantiate
 from exam_bank.ledger import Ledger, append, read_ledger
 from exam_bank.manifest import dump, key_of, question_record, tools
 from exam_bank.model import Exam, ExamSection, Item, Question, Variant, sha256_of
@@ -31,9 +31,8 @@ from exam_bank.render.practice import Shelf, render_practice
 from exam_bank.render.texts import prepare
 from exam_bank.render.tree import Store
 
-__all__ = ["Build", "assemble", "build", "fresh_folder", "new_variants"]
+__all__ = ["NEW_VARIANTS", "Build", "assemble", "build", "fresh_folder"]
 
-REDRAWS = 60
 NEW_VARIANTS = 3
 
 
@@ -57,39 +56,53 @@ def assemble(
 ) -> list[Exam]:
     """Choose questions and numbers for all versions. Raises BlueprintError when that can't be done."""
     past = ledger or Ledger()
-    settings = blueprint.exam
-    forbidden = past.forbidden(settings.repeat, bank.questions)
+    chosen = _choose(blueprint, bank, seed, versions, past)
+    drawn = {order.question.id: draw(order) for order in _orders(blueprint, seed, chosen, past)}
+    return _exams(blueprint, seed, chosen, drawn)
+
+
+def _choose(blueprint: Blueprint, bank: Bank, seed: int | str, versions: int, past: Ledger) -> list[list[Pick]]:
+    """The questions of each version."""
+    forbidden = past.forbidden(blueprint.exam.repeat, bank.questions)
+    if blueprint.exam.across_versions == "params":
+        return [solve(blueprint, bank, seed, forbidden=forbidden)] * versions
     used: Counter[str] = Counter()
-    taken: set[tuple[str, str]] = set(past.params if settings.repeat == "params" else ())
-    picks: list[Pick] = []
-    exams = []
-    for version in range(1, versions + 1):
-        if version == 1 or settings.across_versions == "questions":
-            picks = solve(blueprint, bank, seed, forbidden=forbidden, used=used)
-        variants = [_unused(pick.question, seed, version, taken) for pick in picks]
-        used.update(pick.question.id for pick in picks)
-        taken.update((variant.id, variant.params_hash) for variant in variants)
-        exams.append(_exam(blueprint, seed, version, picks, variants))
-    return exams
+    chosen = []
+    for _ in range(versions):
+        chosen.append(solve(blueprint, bank, seed, forbidden=forbidden, used=used))
+        used.update(pick.question.id for pick in chosen[-1])
+    return chosen
 
 
-def _unused(question: Question, seed: int | str, version: int, taken: set[tuple[str, str]]) -> Variant:
-    """The variant of this version, drawn again while its numbers are taken and the question has others."""
-    variant = instantiate(question, seed, version)
-    if question.generator_path is None:
-        return variant
-    for attempt in range(1, REDRAWS):
-        if (variant.id, variant.params_hash) not in taken:
-            break
-        variant = instantiate(question, seed, f"{version}+{attempt}")
-    return variant
+def _orders(
+    blueprint: Blueprint, seed: int | str, chosen: Sequence[Sequence[Pick]], past: Ledger, more: int = 0
+) -> list[Order]:
+    """What to draw: each question for the versions that ask it."""
+    questions: dict[str, Question] = {}
+    versions: dict[str, list[int]] = {}
+    for version, picks in enumerate(chosen, start=1):
+        for pick in picks:
+            questions[pick.question.id] = pick.question
+            versions.setdefault(pick.question.id, []).append(version)
+    taken = past.params if blueprint.exam.repeat == "params" else frozenset()
+    return [
+        Order(questions[name], seed, tuple(found), frozenset(params for other, params in taken if other == name), more)
+        for name, found in versions.items()
+    ]
 
 
-def _exam(
-    blueprint: Blueprint, seed: int | str, version: int, picks: Sequence[Pick], variants: Sequence[Variant]
-) -> Exam:
+def _exams(
+    blueprint: Blueprint, seed: int | str, chosen: Sequence[Sequence[Pick]], drawn: Mapping[str, Drawn]
+) -> list[Exam]:
+    return [
+        _exam(blueprint, seed, version, [(pick, drawn[pick.question.id].shown[version]) for pick in picks])
+        for version, picks in enumerate(chosen, start=1)
+    ]
+
+
+def _exam(blueprint: Blueprint, seed: int | str, version: int, picked: Sequence[tuple[Pick, Variant]]) -> Exam:
     settings = blueprint.exam
-    made = [(pick, Item(pick.name, variant)) for pick, variant in zip(picks, variants, strict=True)]
+    made = [(pick, Item(pick.name, variant)) for pick, variant in picked]
     sections = tuple(
         ExamSection(section.id, section.title, tuple(item for pick, item in made if pick.section == section.id))
         for section in blueprint.section
@@ -104,15 +117,6 @@ def _exam(
         settings.instructions,
         sections,
     )
-
-
-def new_variants(questions: Sequence[Question], seed: int | str, count: int = NEW_VARIANTS) -> dict[str, list[Variant]]:
-    """More variants of each question with parameters, for the practice page; the same for every version."""
-    return {
-        question.id: [instantiate(question, seed, f"practice {i}") for i in range(1, count + 1)]
-        for question in questions
-        if question.generator_path is not None
-    }
 
 
 @contextmanager
@@ -151,11 +155,14 @@ def build(
     """Write all versions into `out`. Raises BankError; then `out` and the ledger are as before."""
     name = build_name(blueprint, seed, versions)
     past = read_ledger(ledger, name)
-    exams = assemble(blueprint, bank, seed, versions, past)
-    others = new_variants(_questions(exams), seed) if practice else {}
+    chosen = _choose(blueprint, bank, seed, versions, past)
     store = Store()
-    shown = [item.variant for exam in exams for item in exam.items]
-    prepare([*shown, *(variant for variants in others.values() for variant in variants)], store)
+    drawn: dict[str, Drawn] = {}
+    for some in draw_all(_orders(blueprint, seed, chosen, past, NEW_VARIANTS if practice else 0)):
+        prepare([variant for each in some.values() for variant in each.variants], store)
+        drawn |= some
+    exams = _exams(blueprint, seed, chosen, drawn)
+    others = {name: each.more for name, each in drawn.items()}
     with fresh_folder(out) as work:
         files = _write(work, exams, others, store, practice)
         manifest = {

@@ -10,6 +10,7 @@ The fences are found line by line, outside of code blocks; Markdown itself is le
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 import tomllib
@@ -18,17 +19,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from exam_bank import strict_yaml
 from exam_bank.errors import BankError
 from exam_bank.model import Head, Question
 
-__all__ = ["HOME", "QUESTIONS", "Bank", "Topics", "fence", "load_bank", "load_question", "load_topics", "scan"]
+__all__ = [
+    "HOME",
+    "QUESTIONS",
+    "Bank",
+    "Topics",
+    "fence",
+    "load_bank",
+    "load_question",
+    "load_topics",
+    "most_telling",
+    "scan",
+]
 
 HOME = Path(__file__).parent
 QUESTIONS = HOME / "questions"
 _PART = re.compile(r":::+ *\{\.part +key=([a-z][a-z0-9_-]*)\}\s*\Z")
 _SOLUTION = re.compile(r":::+ *solution\s*\Z")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -51,6 +65,14 @@ class Bank:
     root: Path
     questions: tuple[Question, ...]
     topics: Topics
+
+    @functools.cached_property
+    def by_topic(self) -> dict[str, list[Question]]:
+        """The questions of each leaf."""
+        found: dict[str, list[Question]] = {}
+        for question in self.questions:
+            found.setdefault(question.head.topic, []).append(question)
+        return found
 
     def __getitem__(self, question_id: str) -> Question:
         for question in self.questions:
@@ -112,11 +134,11 @@ def _head(source: str, path: Path) -> Head:
     try:
         located = strict_yaml.load(source)
     except strict_yaml.YamlFault as fault:
-        raise BankError(f"{fault.reason}.", where=path, line=fault.line) from None
+        raise BankError(f"{fault.reason}.", where=path, line=fault.line, way_out="Mend that line.") from None
     try:
         return Head.model_validate(located.value)
     except ValidationError as errors:
-        first = errors.errors()[0]
+        first = most_telling(errors)
         place = tuple(step for step in first["loc"] if isinstance(step, (str, int)))
         known = place
         while known and known not in located.lines:
@@ -129,6 +151,11 @@ def _head(source: str, path: Path) -> Head:
             key=key or None,
             way_out=_way_out(first["type"], place),
         ) from None
+
+
+def most_telling(errors: ValidationError) -> ErrorDetails:
+    """The error to report: a key that isn't known, since a misspelt key is missing under its right name too."""
+    return min(errors.errors(), key=lambda error: error["type"] != "extra_forbidden")
 
 
 def _reason(kind: str, message: str, given: object) -> str:
@@ -197,6 +224,7 @@ def load_question(path: Path) -> Question:
         text = raw.decode("utf-8").replace("\r\n", "\n")
     except UnicodeDecodeError as fault:
         raise BankError(f"is not UTF-8: {fault.reason}.", where=path, way_out="Save it as UTF-8.") from None
+    _refuse_control_characters(text, path)
     source, lines, offset = _split_head(text, path)
     head = _head(source, path)
     body = _find_fences(lines, offset, path)
@@ -216,6 +244,19 @@ def load_question(path: Path) -> Question:
     )
     _check(question)
     return question
+
+
+def _refuse_control_characters(text: str, path: Path) -> None:
+    for number, line in enumerate(text.split("\n"), start=1):
+        found = _CONTROL.search(line)
+        if found:
+            raise BankError(
+                f"the character U+{ord(found[0]):04X} can't be printed.",
+                where=path,
+                line=number,
+                way_out="Take it out.",
+                rule="Q033",
+            )
 
 
 def _digest(raw: bytes, path: Path, head: Head) -> str:
@@ -304,7 +345,10 @@ def _files(root: Path) -> Iterable[Path]:
         return [root.with_suffix(".md")]
     if not root.is_dir():
         raise BankError("there is no such folder or file.", where=root, way_out="Name a folder of question files.")
-    return sorted(path for path in root.rglob("*.md") if path.name != "README.md")
+    found = sorted(path for path in root.rglob("*.md") if path.name != "README.md")
+    if not found:
+        raise BankError("holds no question files.", where=root, way_out="Questions are files `TOPIC/ID.md`.")
+    return found
 
 
 def load_bank(root: Path | None = None, *, topics: Topics | None = None) -> Bank:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from exam_bank.bank import HOME, Bank, Topics
+from exam_bank.bank import HOME, Bank, Topics, most_telling
 from exam_bank.draw import Draw
 from exam_bank.errors import BlueprintError
 from exam_bank.model import PartType, Question, group_of
@@ -126,7 +126,7 @@ def load_blueprint(path: Path | None = None) -> Blueprint:
     try:
         return Blueprint.model_validate(table)
     except ValidationError as errors:
-        first = errors.errors()[0]
+        first = most_telling(errors)
         key = ".".join(str(step) for step in first["loc"])
         reason = {"extra_forbidden": "this key is not known", "missing": "a required key is missing"}.get(
             first["type"], first["msg"].removeprefix("Value error, ")
@@ -164,7 +164,8 @@ def _places(
         for slot in section.slots:
             _known_topics(slot, bank.topics, section.id)
             leaves = {leaf for pattern in slot.topics for leaf in bank.topics.matches(pattern)}
-            fitting = [q for q in bank.questions if _fits(q, slot, leaves) and q.id not in forbidden]
+            asked = (question for leaf in leaves for question in bank.by_topic.get(leaf, ()))
+            fitting = [question for question in asked if _fits(question, slot) and question.id not in forbidden]
             fitting.sort(key=lambda question: question.id)
             for _ in range(slot.count):
                 number += 1
@@ -182,12 +183,11 @@ def _known_topics(slot: SlotSettings, topics: Topics, section: str) -> None:
             )
 
 
-def _fits(question: Question, slot: SlotSettings, leaves: Collection[str]) -> bool:
+def _fits(question: Question, slot: SlotSettings) -> bool:
     head = question.head
     return (
         head.status == "reviewed"
         and head.points == slot.points
-        and head.topic in leaves
         and (not slot.types or question.main_type in slot.types or group_of(question.main_type) in slot.types)
         and (not slot.ids or head.id in slot.ids)
         and (not slot.difficulty or head.difficulty in slot.difficulty)
@@ -299,11 +299,10 @@ def _reachable(
     """For each depth, the difficulty totals so far from which the bounds can still be met; and all final totals."""
     reach: list[frozenset[Shares]] = [frozenset({(0, 0, 0)})]
     for each in steps:
-        reach.append(frozenset(_add(total, step) for total in reach[-1] for step in each))
+        reach.append(frozenset((a + x, b + y, c + z) for a, b, c in reach[-1] for x, y, z in each))
     good = [frozenset(total for total in reach[-1] if _inside(total, bounds))]
     for before, each in zip(reach[-2::-1], reversed(steps), strict=True):
-        after = good[-1]
-        good.append(frozenset(total for total in before if any(_add(total, step) in after for step in each)))
+        good.append(before & {(a - x, b - y, c - z) for a, b, c in good[-1] for x, y, z in each})
     return good[::-1], reach[-1]
 
 

@@ -135,9 +135,9 @@ def preview(
     bank: BankPath = QUESTIONS,
 ) -> None:
     """Render one question as a page and as a paper."""
-    from exam_bank.assemble import new_variants
+    from exam_bank.assemble import NEW_VARIANTS
     from exam_bank.bank import load_question
-    from exam_bank.instantiate import instantiate
+    from exam_bank.contents import Order, draw
     from exam_bank.render.paper import render_exam
     from exam_bank.render.practice import Shelf, render_practice
     from exam_bank.render.texts import prepare
@@ -147,12 +147,13 @@ def preview(
         path = Path(question)
         chosen = load_question(path) if path.suffix == ".md" else load_bank(bank)[question]
         head = chosen.head
-        section = ExamSection("A", head.topic, (Item("A1", instantiate(chosen, seed, 1)),))
+        drawn = draw(Order(chosen, seed, (1,), more=NEW_VARIANTS))
+        section = ExamSection("A", head.topic, (Item("A1", drawn.shown[1]),))
         shown = Exam(head.title, 1, seed, head.minutes, "us-letter", "plain", f"Source: {head.source}.", (section,))
-        store, others = Store(), new_variants([chosen], seed)
-        prepare([item.variant for item in shown.items] + [other for each in others.values() for other in each], store)
+        store = Store()
+        prepare(drawn.variants, store)
         papers = render_exam(shown, store)
-        page = render_practice(shown, Shelf(store), others)
+        page = render_practice(shown, Shelf(store), {chosen.id: drawn.more})
         out.mkdir(parents=True, exist_ok=True)
         (out / "preview.html").write_text(page, encoding="utf-8")
         (out / "preview.pdf").write_bytes(papers.solutions)
@@ -309,12 +310,15 @@ def regrade(
 
     with _said():
         plan = read_manifest(manifest)
+        points, name = {}, None
         try:
-            given = json.loads(responses.read_text(encoding="utf-8"))
-            points = {name: again(plan, each["version"], each["answers"]) for name, each in given.items()}
+            for name, each in json.loads(responses.read_text(encoding="utf-8")).items():
+                points[name] = again(plan, each["version"], each["answers"])
+        except BankError as fault:
+            raise BankError(fault.reason, where=responses, key=name) from None
         except (ValueError, KeyError, TypeError, AttributeError) as fault:
             raise BankError(
-                f"is not in the expected form: {fault!r}.", where=responses, way_out="See --help."
+                f"is not in the expected form: {fault!r}.", where=responses, key=name, way_out="See --help."
             ) from None
     typer.echo(
         json.dumps(

@@ -20,7 +20,7 @@ from typing import Any
 from exam_bank.errors import BankError
 from exam_bank.model import Question
 
-__all__ = ["digits", "reference", "sources"]
+__all__ = ["asked", "digits", "import_file", "reference", "sources"]
 
 _CALL = re.compile(r"""\breference\(["']([a-z0-9_-]+)["']\)""")
 
@@ -35,15 +35,16 @@ def reference(name: str, course: Path | None = None) -> ModuleType:
     return _load(_find(name, course))
 
 
+def asked(question: Question) -> frozenset[str]:
+    """The names of the reference solutions that a question's generator asks."""
+    path = question.generator_path
+    return frozenset(_CALL.findall(path.read_text(encoding="utf-8"))) if path is not None else frozenset()
+
+
 def sources(questions: Iterable[Question]) -> dict[str, str]:
     """SHA-256 of each reference solution that generators of these questions ask, by name: for the manifest."""
-    asked = {
-        name
-        for question in questions
-        if question.generator_path is not None
-        for name in _CALL.findall(question.generator_path.read_text(encoding="utf-8"))
-    }
-    return {name: hashlib.sha256(_find(name).read_bytes()).hexdigest() for name in sorted(asked)}
+    names = frozenset[str]().union(*map(asked, questions))
+    return {name: hashlib.sha256(_find(name).read_bytes()).hexdigest() for name in sorted(names)}
 
 
 def _find(name: str, course: Path | None = None) -> Path:
@@ -60,23 +61,27 @@ def _find(name: str, course: Path | None = None) -> Path:
     )
 
 
-@functools.lru_cache(maxsize=64)
-def _load(path: Path) -> ModuleType:
-    name = f"_exam_bank_reference_{path.parent.name.replace('-', '_')}"
+def import_file(path: Path, name: str) -> ModuleType:
+    """Run a Python file as a module of this name. Raises what the file raises."""
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@functools.lru_cache(maxsize=64)
+def _load(path: Path) -> ModuleType:
     try:
-        spec.loader.exec_module(module)
+        return import_file(path, f"_exam_bank_reference_{path.parent.name.replace('-', '_')}")
     except Exception as fault:
         raise BankError(
             f"can't be imported: {type(fault).__name__}: {fault}.",
             where=path,
             way_out="Make `softmark validate` pass first.",
         ) from fault
-    return module
 
 
 def digits(value: Any, decimals: int) -> Any:

@@ -7,11 +7,9 @@ the solution sees `params` only, so a stem can't print what only the solution kn
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
 import math
 import re
-import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +20,7 @@ from typing import Any, cast
 import jinja2
 
 from exam_bank.bank import fence
+from exam_bank.course import import_file
 from exam_bank.draw import Draw, DrawsExhaustedError
 from exam_bank.errors import BankError, GeneratorError
 from exam_bank.model import CHOICE_TYPES, Choice, Figure, Part, PartSpec, Question, Variant
@@ -32,6 +31,7 @@ __all__ = ["Content", "content_of", "draw_content", "functions", "instantiate", 
 _KEYS = frozenset({"params", "solution", "answers", "choices", "wrong", "figures"})
 _CHOICE = re.compile(r"- \[([ xX])\] +(.*)\Z")
 _WHY = re.compile(r" +why: *(.*)\Z")
+_TRY = "Mend that line; `lint` tries it with many seeds."
 _FIXED = re.compile(r"\[(.*)\]\{\.fixed\}\Z", re.DOTALL)
 
 
@@ -53,14 +53,7 @@ class Content:
 
 @functools.lru_cache(maxsize=4096)
 def _module(path: Path, stamp: str) -> ModuleType:
-    name = f"_exam_bank_generator_{path.stem}_{stamp[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+    return import_file(path, f"_exam_bank_generator_{path.stem}_{stamp[:12]}")
 
 
 def functions(question: Question) -> tuple[Callable[[Draw], Any], Callable[[dict[str, Any]], Any]]:
@@ -69,8 +62,10 @@ def functions(question: Question) -> tuple[Callable[[Draw], Any], Callable[[dict
     assert path is not None
     try:
         module = _module(path, question.sha256)
-    except Exception as fault:
-        raise GeneratorError(_told(fault, path), where=path, rule="Q028") from fault
+    except (Exception, SystemExit) as fault:
+        raise GeneratorError(
+            f"can't be imported: {_told(fault, path)}", where=path, way_out="Mend that line.", rule="Q028"
+        ) from fault
     found = []
     for name in ("generate", "verify"):
         function = getattr(module, name, None)
@@ -88,7 +83,7 @@ def _told(fault: BaseException, path: Path) -> str:
         if Path(frame.filename).name == path.name and Path(frame.filename).resolve() == path.resolve()
     ]
     place = f" in line {frames[-1]}" if frames else ""
-    return f"{type(fault).__name__}{place}: {fault}."
+    return f"{type(fault).__name__}{place}: {str(fault).rstrip('.')}."
 
 
 def draw_content(question: Question, seed: int | str, number: int | str) -> Content:
@@ -109,8 +104,10 @@ def draw_content(question: Question, seed: int | str, number: int | str) -> Cont
         raise
     except BankError as fault:
         raise GeneratorError(f"the key can't be computed: {fault}", where=path, key=place, rule=fault.rule) from fault
-    except Exception as fault:
-        raise GeneratorError(f"`generate` raised {_told(fault, path)}", where=path, key=place, rule="Q010") from fault
+    except (Exception, SystemExit) as fault:
+        raise GeneratorError(
+            f"`generate` raised {_told(fault, path)}", where=path, key=place, way_out=_TRY, rule="Q010"
+        ) from fault
     return replace(content_of(result, path, place), draws=rng.draws)
 
 
@@ -182,8 +179,8 @@ def verified(question: Question, params: Mapping[str, Any]) -> dict[str, Any]:
         result = verify(_copy(params))
     except GeneratorError:
         raise
-    except Exception as fault:
-        raise GeneratorError(f"`verify` raised {_told(fault, path)}", where=path, rule="Q012") from fault
+    except (Exception, SystemExit) as fault:
+        raise GeneratorError(f"`verify` raised {_told(fault, path)}", where=path, way_out=_TRY, rule="Q012") from fault
     if not isinstance(result, dict):
         raise GeneratorError("`verify` returned no dict.", where=path, way_out="One entry a part.", rule="Q012")
     return result
@@ -218,7 +215,14 @@ def fill(source: str, names: Mapping[str, Any], path: Path, line: int, *, what: 
     try:
         return _template(source).render(names)
     except jinja2.TemplateSyntaxError as fault:
-        raise BankError(f"{fault.message}.", where=path, line=line + fault.lineno - 1, key=what, rule=rule) from None
+        raise BankError(
+            f"the template is wrong: {(fault.message or '').rstrip('.')}.",
+            where=path,
+            line=line + fault.lineno - 1,
+            key=what,
+            way_out="`<< name >>` prints a name, `<% raw %>` keeps code that holds such signs.",
+            rule=rule,
+        ) from None
     except jinja2.UndefinedError as fault:
         lines = [
             frame.lineno or 1 for frame in traceback.extract_tb(fault.__traceback__) if frame.filename == "<template>"

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from exam_bank.errors import BankError
-from exam_bank.model import CHOICE_TYPES, Choice, Exam, Item, Part, PartSpec, Variant
+from exam_bank.model import CHOICE_TYPES, Choice, Exam, Item, Part, PartSpec
 from exam_bank.render import pandoc
 from exam_bank.scoring import score
 
@@ -142,7 +142,23 @@ def read_manifest(path: Path) -> dict[str, Any]:
         raise BankError(f"can't be read: {fault}.", where=where, way_out="Name the manifest of a build.") from None
     if not isinstance(value, dict) or value.get("format") != 1:
         raise BankError("is no manifest of format 1.", where=where, way_out="Name the manifest of a build.")
+    try:
+        _check_manifest(value)
+    except (KeyError, TypeError, ValueError, AttributeError) as fault:
+        raise BankError(
+            f"is damaged: {fault!r}.", where=where, way_out="Take it from your backup; a manifest is never edited."
+        ) from None
     return value
+
+
+def _check_manifest(value: Mapping[str, Any]) -> None:
+    """Read everything that a regrade and an analysis need, so that what is missing is told at once."""
+    _ = value["title"], value["files"].items(), value["versions"][0]
+    for version in value["versions"]:
+        for question in version["questions"]:
+            _ = version["version"], question["label"], question["id"]
+            for described in question["parts"]:
+                recall(described)
 
 
 def regrade(
@@ -156,6 +172,14 @@ def regrade(
     found = next((each for each in manifest["versions"] if each["version"] == version), None)
     if found is None:
         raise BankError(f"the manifest has no version {version}.", way_out="Versions count from 1.")
+    names = {
+        f"{question['label']}/{part['spec']['key']}" for question in found["questions"] for part in question["parts"]
+    }
+    unknown = sorted(set(responses) - names)
+    if unknown:
+        raise BankError(
+            f"version {version} has no part {unknown[0]!r}.", way_out=f"Its parts are {', '.join(sorted(names))}."
+        )
     points: dict[str, Fraction | None] = {}
     for question in found["questions"]:
         for described in question["parts"]:
@@ -191,8 +215,3 @@ def verify_files(folder: Path) -> list[str]:
         elif hashlib.sha256(path.read_bytes()).hexdigest() != digest:
             faults.append(f"{name} has changed")
     return faults
-
-
-def variant_hash(variant: Variant) -> str:
-    """The name of a variant in the ledger."""
-    return f"{variant.id}\x1f{variant.params_hash}"

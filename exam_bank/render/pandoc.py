@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import subprocess
+import sys
+from pathlib import Path
 
 import pypandoc  # type: ignore[import-untyped]
 
@@ -21,15 +22,14 @@ _OFF = (
 DIALECT = "markdown" + "".join(f"-{name}" for name in _OFF.split())
 
 
-@functools.lru_cache(maxsize=1)
-def _binary() -> str:
-    return str(pypandoc.get_pandoc_path())
+# pypandoc would look around for a newer one, and then the bytes would depend on the machine.
+_BINARY = Path(pypandoc.__file__).parent / "files" / ("pandoc.exe" if sys.platform == "win32" else "pandoc")
 
 
 def run(source: str, *options: str) -> tuple[str, str]:
     """(output, warnings). GraderFault when pandoc itself fails."""
     done = subprocess.run(
-        [_binary(), "--data-dir=/nonexistent", *options], input=source.encode(), capture_output=True, check=False
+        [str(_BINARY), "--data-dir=/nonexistent", *options], input=source.encode(), capture_output=True, check=False
     )
     if done.returncode:
         raise GraderFault(f"pandoc ended with {done.returncode}: {done.stderr.decode(errors='replace')[:500]}")

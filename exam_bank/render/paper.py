@@ -7,6 +7,7 @@ solutions are refused when a mark moved or an answer doesn't fit its box.
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import typst
 
 from exam_bank.errors import BankError
 from exam_bank.model import CHOICE_TYPES, OPEN_TYPES, Exam, Item, Part, points_in_pt
+from exam_bank.render.texts import texts
 from exam_bank.render.tree import Store
 from exam_bank.render.typst import literal, write, write_inline
 
@@ -26,6 +28,7 @@ PAGES = {"us-letter": (612.0, 792.0), "a4": (595.28, 841.89)}
 _TEMPLATE = (Path(__file__).parent / "exam.typ").read_text(encoding="utf-8")
 _MARGIN = {"plain": 54.0, "gradescope": 54.0, "crowdmark": 113.4}
 _SIDE, _BOTTOM = 54.0, 50.0
+_NO_SIGN = re.compile(r'the text `"(.+?)"` could not be displayed')
 _SMALL, _LARGE = 28.35, 62.0
 
 
@@ -56,9 +59,7 @@ def _compile(compiler: typst.Compiler, exam: Exam) -> Papers:
         (again,) = _query(compiler, "<pos>")
         fits = _query(compiler, "<fit>")
     except typst.TypstError as fault:
-        raise BankError(
-            f"Typst can't set {exam.title}, version {exam.version}: {fault.message}.", rule="Q005"
-        ) from fault
+        raise _refusal(str(fault.message), exam) from fault
     _check_fits(fits, exam)
     _check_pages(marks, exam)
     if marks != again:
@@ -67,6 +68,22 @@ def _compile(compiler: typst.Compiler, exam: Exam) -> Papers:
     assert isinstance(paper, bytes)
     assert isinstance(solutions, bytes)
     return Papers(paper, solutions, marks, max(mark["page"] for mark in marks))
+
+
+def _refusal(message: str, exam: Exam) -> BankError:
+    """What Typst says, with the question that holds the sign it has no picture for."""
+    missing = _NO_SIGN.search(message)
+    if missing is None:
+        return BankError(f"Typst can't set {exam.title}, version {exam.version}: {message}.", rule="Q005")
+    sign = missing[1]
+    item = next((item for item in exam.items if any(sign in text for text in texts(item.variant))), None)
+    return BankError(
+        f"the fonts of the papers have no sign for {sign!r}.",
+        where=item.variant.question.path if item else exam.title,
+        key=item.label if item else None,
+        way_out="Write Latin, Greek or Cyrillic letters, a formula, or draw it as a figure.",
+        rule="Q005",
+    )
 
 
 def _query(compiler: typst.Compiler, selector: str) -> Any:
@@ -78,17 +95,18 @@ def _check_fits(fits: Sequence[dict[str, Any]], exam: Exam) -> None:
     for fit in fits:
         if fit["need"] > fit["have"] + 0.5 or fit["wide"] > fit["room"] + 0.5:
             raise BankError(
-                f"the answer needs {fit['wide']:.0f} × {fit['need']:.0f} pt, its box has {fit['room']:.0f} × {fit['have']:.0f} pt "
-                f"({_question(fit['id'], exam)}).",
+                f"the answer needs {fit['wide']:.0f} × {fit['need']:.0f} pt, its box has {fit['room']:.0f} × {fit['have']:.0f} pt.",
+                where=_path(fit["id"], exam),
                 key=fit["id"],
                 way_out="Enlarge `box`, or shorten the answer.",
                 rule="Q024",
             )
 
 
-def _question(mark: str, exam: Exam) -> str:
+def _path(mark: str, exam: Exam) -> Path | None:
+    """The file of the question that a mark belongs to."""
     label = mark.split("/", maxsplit=1)[0]
-    return next((item.variant.id for item in exam.items if item.label == label), label)
+    return next((item.variant.question.path for item in exam.items if item.label == label), None)
 
 
 def _check_pages(marks: Sequence[dict[str, Any]], exam: Exam) -> None:
@@ -96,7 +114,8 @@ def _check_pages(marks: Sequence[dict[str, Any]], exam: Exam) -> None:
     for mark in marks:
         if mark["kind"] == "end" and mark["y"] > bottom:
             raise BankError(
-                f"the question {_question(mark['id'], exam)} is longer than a page.",
+                "the question is longer than a page.",
+                where=_path(mark["id"], exam),
                 key=mark["id"],
                 way_out="Shorten it, or make its boxes smaller.",
                 rule="Q024",

@@ -86,11 +86,11 @@ class _Writer:
         for node in inlines:
             words = _text(node)
             if words is None:
-                out += [f"#{literal(text)};" if text else "", self.inline(node)]
+                out += [_said(text), self.inline(node)]
                 text = ""
             else:
                 text += words
-        return "".join([*out, f"#{literal(text)};" if text else ""])
+        return "".join([*out, _said(text)])
 
     def inline(self, node: Node) -> str:
         kind = node["t"]
@@ -118,7 +118,7 @@ class _Writer:
         equation = f"math.equation(block: {block}, alt: {literal(made.words)}, $ {made.typst} $.body)"
         # A short formula stays on one line: "b =" at the end of one and "1000" on the next is hard to read.
         whole = not made.display and len(made.typst) <= _UNBROKEN and "mat(" not in made.typst
-        return f"#box({equation});" if whole else f"#{equation};"
+        return f"#whole({equation});" if whole else f"#{equation};"
 
     def image(self, content: Any) -> str:
         name = str(content[2][0]).removeprefix("figure:")
@@ -126,6 +126,11 @@ class _Writer:
             raise BankError(f"the figure {name!r} is not drawn.", key=name, rule="Q022")
         figure = self.figures[name]
         return f'#align(center, image(bytes({literal(figure.svg)}), format: "svg", alt: {literal(figure.alt)}));'
+
+
+def _said(text: str) -> str:
+    """Text as content; a per cent sign stays with its number."""
+    return f"#{literal(text.replace(' %', chr(0xA0) + '%'))};" if text else ""
 
 
 def _text(node: Node) -> str | None:

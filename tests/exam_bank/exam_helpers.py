@@ -6,8 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from exam_bank.bank import Bank
+from exam_bank.contents import Order, draw
 from exam_bank.instantiate import instantiate
-from exam_bank.model import Exam, ExamSection, Item
+from exam_bank.model import Exam, ExamSection, Item, Variant
 
 BANK = Path(__file__).parent / "bank"
 Plant = Callable[..., Path]
@@ -42,3 +43,8 @@ def exam_of(bank: Bank, seed: int = 7, version: int = 1, layout: str = "plain", 
     )
     section = ExamSection("A", "Everything, with √ and “signs”", items)
     return Exam("Sampler", version, seed, 40, paper, layout, "Answer all questions.", (section,))
+
+
+def new_variants(bank: Bank, seed: int = 7) -> dict[str, tuple[Variant, ...]]:
+    """Three more variants of each question of the bank, by id."""
+    return {question.id: draw(Order(question, seed, (), more=3)).more for question in bank.questions}

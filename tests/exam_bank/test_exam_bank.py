@@ -91,6 +91,8 @@ def test_a_bank_that_isnt_there_is_an_error(tmp_path: Path) -> None:
     """A wrong path is told, not taken for an empty bank."""
     with pytest.raises(BankError, match="no such folder"):
         load_bank(tmp_path / "nowhere")
+    with pytest.raises(BankError, match="holds no question files"):
+        load_bank(tmp_path)
 
 
 def test_topics_match_by_leaf_and_by_area() -> None:

@@ -124,10 +124,7 @@ def test_broken_tex_is_an_error_with_file_and_line(words: tuple[object, ...], tm
     lines[place + 1] += r" (Find $\argmax_y p$.)"
     path.write_text("\n".join(lines) + "\n")
     plan = tmp_path / "plan.toml"
-    plan.write_text(
-        '[exam]\ntitle = "S"\npoints = 3\nminutes = 5\n[[section]]\nid = "A"\ntitle = "A"\n'
-        'slots = [{points = 3, topics = ["efficiency/*"]}]\n'
-    )
+    plan.write_text(ONE)
     extra = () if words[0] == "preview" else ("--blueprint", plan)
     code, text = run(*words, "--bank", folder, *extra, "--out", tmp_path / "out")
     assert code == 2
@@ -135,6 +132,61 @@ def test_broken_tex_is_an_error_with_file_and_line(words: tuple[object, ...], tm
     assert "argmax" in text
     assert "`lint` shows all such places" in text
     assert sorted(each.name for each in tmp_path.iterdir()) == ["bank", "plan.toml"]
+
+
+ONE = (
+    '[exam]\ntitle = "S"\npoints = 3\nminutes = 5\n[[section]]\nid = "A"\ntitle = "A"\n'
+    'slots = [{points = 3, topics = ["efficiency/*"]}]\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "told"),
+    [
+        ("gqa-kv-bytes.md", "topic:", "topik:", "gqa-kv-bytes.md:5 · topik: this key is not known. Check its spelling"),
+        ("gqa-kv-bytes.md", "A decoder has", "A \u6ce8 has", "gqa-kv-bytes.md · A1: the fonts of the papers have no sign for"),
+        ("gqa-kv-bytes.md", "A decoder has", "A \x07 has", "the character U+0007 can't be printed. Take it out."),
+        ("gqa-kv-bytes.md", "A decoder has", "<% if %>", "before the solution: the template is wrong: Expected an"),
+        ("gqa-kv-bytes.md", "A decoder has", "Word.\n\n" * 90, "gqa-kv-bytes.md · A1: the question is longer than a page"),
+        ("gqa_kv_bytes.py", "def generate(rng):", "def generate(rng:", "can't be imported: SyntaxError: "),
+        ("gqa_kv_bytes.py", "def generate(rng):", "def generate(rng):\n    exit(3)", "`generate` raised SystemExit in line"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_a_question_is_told_with_its_place(file: str, old: str, new: str, told: str, tmp_path: Path) -> None:
+    """File, line or key, reason, way out; nothing half-written."""
+    shutil.copytree(BANK / "efficiency", tmp_path / "bank")
+    path = tmp_path / "bank" / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    (tmp_path / "plan.toml").write_text(ONE)
+    code, said = run(
+        "build", "--seed", 1, "--bank", path.parent, "--blueprint", tmp_path / "plan.toml", "--out", tmp_path / "out"
+    )
+    assert code == 2
+    assert said.startswith(f"error: {path.parent}")
+    assert told in said
+    assert len(said.splitlines()) == 1
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["bank", "plan.toml"]
+
+
+def test_a_manifest_or_answers_that_cant_be_used_are_named(tmp_path: Path) -> None:
+    """A damaged manifest, a part that no version has, a version that wasn't built: no points are made up."""
+    bare = tmp_path / "bare.json"
+    bare.write_text('{"format": 1}')
+    for command in (("analyze", bare, "--manifest", bare), ("verify", bare), ("regrade", bare, bare)):
+        code, said = run(*command)
+        assert (code, said.startswith(f"error: {bare}: is damaged")) == (2, True)
+    (tmp_path / "plan.toml").write_text(ONE)
+    out = tmp_path / "out"
+    run("build", "--seed", 1, "--bank", BANK, "--blueprint", tmp_path / "plan.toml", "--out", out, "--no-practice")
+    answers = tmp_path / "answers.json"
+    for version, name, told in ((1, "Z9/x", "has no part 'Z9/x'"), (7, "A1/ratio", "has no version 7")):
+        answers.write_text(json.dumps({"ana": {"version": version, "answers": {name: ["1"]}}}))
+        code, said = run("regrade", out, answers)
+        assert code == 2
+        assert said.startswith(f"error: {answers} · ana: ")
+        assert told in said
 
 
 def test_a_blueprint_that_cant_be_met_is_named(blueprint: Path, tmp_path: Path) -> None:

@@ -240,6 +240,28 @@ def test_a_question_longer_than_a_page_is_refused(exam: Exam, store: Store) -> N
         render_exam(replace(exam, sections=(section,)), store)
 
 
+def test_a_short_formula_stands_on_the_line_of_its_text(exam: Exam, store: Store) -> None:
+    """Also beside a matrix, where lines are spaced otherwise: letters, a bracket below the line, an index."""
+    stem = r"Here $B$, $3\cdot(4)\,C$ and $D_1$ stand beside $\begin{bmatrix}1 \\ 2\end{bmatrix}$."
+    item = replace(exam.items[0], variant=replace(exam.items[0].variant, stem=stem))
+    made = render_exam(replace(exam, sections=(replace(exam.sections[0], items=(item,)),)), store)
+    with pdfplumber.open(io.BytesIO(made.paper)) as document:
+        chars = document.pages[1].chars
+    lines = {char["text"]: round(char["matrix"][5], 1) for char in reversed(chars)}
+    assert [lines[sign] for sign in ("𝐵", "𝐶", "𝐷")] == [lines["H"]] * 3
+
+
+def test_no_explanation_is_cut_off_from_its_answer(exam: Exam, store: Store, tmp_path: Path) -> None:
+    """The last line of a page is never the answers of a question whose explanation is on the next one."""
+    items = tuple(replace(item, label=f"A{i}") for i, item in enumerate(exam.items * 6, start=1))
+    path = tmp_path / "solutions.pdf"
+    path.write_bytes(render_exam(replace(exam, sections=(replace(exam.sections[0], items=items),)), store).solutions)
+    pages_ = [page.strip().splitlines() for page in text_of(path).split("\f") if "explanations, page" in page]
+    ends = [next(line for line in reversed(page[:-1]) if line.strip()).strip() for page in pages_]
+    assert len(ends) > 5
+    assert [line for line in ends if line.startswith(("Answers.", "Question "))] == []
+
+
 @pytest.mark.parametrize(("layout", "paper"), [("plain", "a4"), ("crowdmark", "us-letter")])
 def test_other_papers(bank: Bank, store: Store, layout: str, paper: str) -> None:
     """A4 has A4 pages; the Crowdmark layout keeps 3.8 cm blank on top of every page."""

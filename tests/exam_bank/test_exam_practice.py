@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from exam_browser import Browser, chromium, need
+from exam_helpers import new_variants
 
-from exam_bank.assemble import new_variants
 from exam_bank.bank import Bank
 from exam_bank.instantiate import instantiate
 from exam_bank.model import Exam
@@ -22,7 +22,7 @@ from exam_bank.render.tree import Store
 def page(bank: Bank, exam: Exam, store: Store, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page on disk."""
     path = tmp_path_factory.mktemp("practice") / "practice.html"
-    path.write_text(render_practice(exam, Shelf(store), new_variants(bank.questions, 7)), encoding="utf-8")
+    path.write_text(render_practice(exam, Shelf(store), new_variants(bank)), encoding="utf-8")
     return path
 
 
@@ -72,7 +72,7 @@ def test_the_page_lets_run_its_own_script_only(page: Path) -> None:
 
 def test_the_page_is_the_same_every_time(bank: Bank, exam: Exam, page: Path) -> None:
     """Same exam, same bytes, with a store and a shelf of its own."""
-    again = render_practice(exam, Shelf(Store()), new_variants(bank.questions, 7))
+    again = render_practice(exam, Shelf(Store()), new_variants(bank))
     assert again == page.read_text(encoding="utf-8")
 
 
@@ -258,6 +258,6 @@ def test_new_variants_differ_from_the_first(bank: Bank, page: Path) -> None:
     """A template never repeats the numbers on the page."""
     question = bank["attn-swap-x4"]
     shown = {instantiate(question, 7, 1).params_hash}
-    for variant in new_variants(bank.questions, 7)["attn-swap-x4"]:
+    for variant in new_variants(bank)["attn-swap-x4"]:
         assert variant.params_hash not in shown
         shown.add(variant.params_hash)

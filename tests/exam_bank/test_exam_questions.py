@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -15,7 +16,7 @@ from exam_bank.bank import QUESTIONS, Bank, load_bank
 from exam_bank.blueprint import load_blueprint
 from exam_bank.course import digits, reference
 from exam_bank.errors import BankError, GeneratorError
-from exam_bank.instantiate import draw_content, verified
+from exam_bank.instantiate import draw_content, instantiate, verified
 from exam_bank.lint import lint
 
 MANY = 50  # distinct variants
@@ -36,6 +37,21 @@ def test_the_bank_is_large_enough(questions: Bank) -> None:
     assert len(questions.questions) >= 120
     varied = [q for q in questions.questions if q.generator_path and 5 * (q.head.max_versions or 10) >= MANY]
     assert len(varied) >= 80
+
+
+def test_no_choice_reads_as_the_letter_of_another(questions: Bank) -> None:
+    """Choices are lettered in print, so that "B. C, 8 times" and "A. Model B" would mislead."""
+    named = re.compile(r"(\w+ )?[A-E]\Z|[A-E][,;]")
+    variants = [instantiate(question, 3, number) for question in questions.questions for number in (1, 2, 3)]
+    lettered = [
+        (variant.id, choice.text)
+        for variant in variants
+        for part in variant.parts
+        if part.spec.type in ("single", "multi")
+        for choice in part.choices
+        if named.match(choice.text)
+    ]
+    assert lettered == []
 
 
 def test_no_rule_is_broken_on_a_hundred_seeds() -> None:

@@ -6,7 +6,7 @@ def generate(rng):
         parts = [rng.randint(5, 80) for _ in range(3)]
         if sum(parts) == 100 and len(set(parts)) == 3 and parts[2] not in (33, max(parts)):
             break
-    a, b, c = rng.sample("ABCDEFGH", 3)
+    a, b, c = rng.sample("STUVWXYZ", 3)
     names = [a, b, c]
     best = names[parts.index(max(parts))]
     other = next(n for n in names if n not in (best, c))

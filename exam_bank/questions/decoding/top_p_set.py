@@ -26,7 +26,7 @@ def generate(rng):
     kept = [i for i, p in enumerate(warped.tolist()) if p > 0]
 
     def names(indices):
-        return ", ".join(sorted("ABCDE"[i] for i in indices))
+        return ", ".join(sorted("VWXYZ"[i] for i in indices))
 
     def two(v):
         return f"{v / 100:.2f}"
@@ -47,10 +47,10 @@ def generate(rng):
 
 
 def verify(params):
-    w = dict(zip("ABCDE", (round(100 * float(x)) for x in params["w"].split(", "))))
+    w = dict(zip("VWXYZ", (round(100 * float(x)) for x in params["w"].split(", "))))
     limit = round(100 * float(params["limit"]))
     for size in range(1, 6):
-        sets = [s for s in combinations("ABCDE", size) if sum(w[c] for c in s) >= limit]
+        sets = [s for s in combinations("VWXYZ", size) if sum(w[c] for c in s) >= limit]
         if sets:
             return {"kept": ", ".join(max(sets, key=lambda s: sum(w[c] for c in s)))}
     return {}

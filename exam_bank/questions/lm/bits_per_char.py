@@ -22,8 +22,8 @@ def generate(rng):
     swap = rng.randint(0, 1)
     if swap:
         na, nb, ba, bb, ca, cb = nb, na, bb, ba, cb, ca
-    better = "Model B" if swap else "Model A"
-    other = "Model A" if swap else "Model B"
+    better = "Model 2" if swap else "Model 1"
+    other = "Model 1" if swap else "Model 2"
 
     def cost(tokens, bits):
         return digits(reference("tokenizers").bits_per_char([[-float(bits) * math.log(2)] * tokens], ["x" * chars]), 3)
@@ -50,5 +50,5 @@ def verify(params):
     return {
         "a": log_a / params["chars"],
         "b": log_b / params["chars"],
-        "better": "Model A" if log_a < log_b else "Model B",
+        "better": "Model 1" if log_a < log_b else "Model 2",
     }

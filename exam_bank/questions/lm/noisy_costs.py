@@ -12,8 +12,8 @@ def generate(rng):
         gap = total[order[1]] - total[order[0]]
         if 2 <= gap <= 5 and total[order[2]] > total[order[1]] and channel.index(min(channel)) != order[0]:
             break
-    best, second, cheap = "ABCD"[order[0]], "ABCD"[order[1]], "ABCD"[channel.index(min(channel))]
-    worst = "ABCD"[order[3]]
+    best, second, cheap = "KLMN"[order[0]], "KLMN"[order[1]], "KLMN"[channel.index(min(channel))]
+    worst = "KLMN"[order[3]]
     third = cheap if cheap != second else worst
     choices = [
         (f"{best}, {2**gap} times", True, ""),
@@ -25,7 +25,7 @@ def generate(rng):
     return {
         "params": params,
         "solution": {
-            "sums": ", ".join(f"{n} {t}" for n, t in zip("ABCD", total)),
+            "sums": ", ".join(f"{n} {t}" for n, t in zip("KLMN", total)),
             "best": best,
             "second": second,
             "gap": gap,
@@ -37,6 +37,6 @@ def generate(rng):
 
 
 def verify(params):
-    p = {n: Fraction(1, 2 ** params[f"c{i}"]) * Fraction(1, 2 ** params[f"l{i}"]) for i, n in enumerate("ABCD")}
+    p = {n: Fraction(1, 2 ** params[f"c{i}"]) * Fraction(1, 2 ** params[f"l{i}"]) for i, n in enumerate("KLMN")}
     first, second = sorted(p, key=p.get, reverse=True)[:2]
     return {"best": f"{first}, {p[first] / p[second]} times"}

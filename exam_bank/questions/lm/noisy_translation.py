@@ -14,7 +14,7 @@ def generate(rng):
         clear = ranked[3] > 1.1 * ranked[2] and second[3] > second[2] and third[3] > third[2]
         if clear and len({i, j, k}) == 3:
             break
-    names = "ABCD"
+    names = "KLMN"
     params = {}
     for r, row in enumerate(rows):
         params |= {f"{key}{r}": f"{value / 10:.1f}" for key, value in zip("csme", row)}
@@ -37,5 +37,5 @@ def generate(rng):
 def verify(params):
     import math
 
-    score = {n: sum(math.log(Fraction(params[f"{key}{r}"])) for key in "csme") for r, n in enumerate("ABCD")}
+    score = {n: sum(math.log(Fraction(params[f"{key}{r}"])) for key in "csme") for r, n in enumerate("KLMN")}
     return {"best": max(score, key=score.get)}

@@ -14,11 +14,11 @@ def generate(rng):
     params = {f"w{k}": w[k] for k in range(4)} | {f"l{k}": l[k] for k in range(4)}
     return {
         "params": params,
-        "solution": {"margins": ", ".join(f"{n} ${v}$" for n, v in zip("ABCD", m)), "pair": "ABCD"[i]},
+        "solution": {"margins": ", ".join(f"${v}$ (pair {n})" for n, v in zip("1234", m)), "pair": "1234"[i]},
         "choices": {
             "pair": [
                 (f"Pair {n}", k == i, "" if k == i else why.get(k, "its margin is larger"))
-                for k, n in enumerate("ABCD")
+                for k, n in enumerate("1234")
             ]
         },
         "answers": {},
@@ -30,4 +30,4 @@ def verify(params):
 
     w, l = (torch.tensor([params[f"{k}{i}"] for i in range(4)], dtype=torch.float64) for k in "wl")
     losses = -torch.nn.functional.logsigmoid(0.1 * w - 0.1 * l)
-    return {"pair": f"Pair {'ABCD'[int(losses.argmax())]}"}
+    return {"pair": f"Pair {'1234'[int(losses.argmax())]}"}
