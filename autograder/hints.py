@@ -15,16 +15,21 @@ from autograder.model import CellRecord, CellStatus, Note
 __all__ = ["hint", "hints_about"]
 
 _PATH = (
-    "This is a path of your own computer, of Colab or of Kaggle. Put the file next to the notebook, open it by its "
+    "The path is one of your own computer, of Colab or of Kaggle. Put the file next to the notebook, open it by its "
     "name alone, and hand in both."
 )
-_FILE = "Put every file that the notebook opens next to the notebook, and hand in both."
+_FILE = "A file is missing. Put every file that the notebook opens next to the notebook, and hand in both."
 _CUDA = "The grader has no GPU. Use the device of the input, or `torch.device('cuda' if torch.cuda.is_available() else \
 'cpu')`."
 _NETWORK = "There is no network while grading. Nothing can be downloaded; hand in what the notebook needs."
 _LOOP = "A notebook has a running event loop already. Write `await main()` instead of `asyncio.run(main())`."
 _INPUT = "Nobody can type while grading. Give the value in the code instead."
 _MODULE = "The grader has the packages of the hand-out only, and nothing can be installed while grading."
+_MEMORY = "More memory was asked for than a notebook may use. Make smaller tensors, or fewer of them at a time."
+_IN_PLACE = (
+    "Your code changes a tensor in place (`x -= …`, `x[…] = …`) whose gradient is asked for. Make a new one: "
+    "`x = x - …`."
+)
 _VERSION = (
     "The grader's version of a library does not have this name: it was removed, or it is newer. The grader runs "
     + (f"Python {platform.python_version()}, torch {version('torch')} and numpy {version('numpy')}.")
@@ -49,6 +54,8 @@ _HINTS = tuple(
          r"was removed in the NumPy|^cannot import name .* from '(torch|numpy)|^No module named '(torch|numpy)\.",
          _VERSION),
         ("ModuleNotFoundError", "", _MODULE),
+        ("RuntimeError", r"DefaultCPUAllocator: (can't|not enough)", _MEMORY),
+        ("RuntimeError", r"leaf Variable that requires grad|modified by an inplace operation", _IN_PLACE),
     )
 )  # fmt: skip
 

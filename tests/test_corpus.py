@@ -227,12 +227,14 @@ def _verdicts(report: Report, question: str) -> list[Any]:
 def test_the_order_changes_nothing(
     keepers: queue.Queue[Keeper], graded: Callable[[Visit], tuple[Observed, Keeper]]
 ) -> None:
-    """Graded once more, in another random order, every hand-in gets the result that it got before."""
+    """Graded once more, in another random order, every hand-in gets the result that it got before; all but those that
+    race with themselves."""
     before = {visit.id: _result(graded(visit)[0]) for visit in _ALL}
     with ThreadPoolExecutor(GRADERS) as pool:
         shuffled = random.sample(_ALL, len(_ALL))
         again = list(pool.map(lambda visit: (visit.id, _result(_grade(keepers, visit)[0])), shuffled))
-    assert {name: result for name, result in again if before[name] != result} == {}
+    fixed = {visit.id for visit in _ALL if not visit.case.races}
+    assert {name: result for name, result in again if name in fixed and before[name] != result} == {}
 
 
 def _result(observed: Observed) -> str:

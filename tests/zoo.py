@@ -88,7 +88,8 @@ class Case(_Strict):
     `refused`, `needs-human`; None: any but refused · earned: question → share, where it is not what the base says ·
     verdicts: check → verdict and reason, on the right base · says: what the student must be told · staff: what staff
     must be told, and nobody else · hides: what may stand nowhere · seconds: longest time on a quiet machine ·
-    named: the hand-in's file name · packed: how it arrives.
+    races: with what the hand-in races, so that it may get another result each time · named: the hand-in's file name ·
+    packed: how it arrives.
     """
 
     claim: str
@@ -101,6 +102,7 @@ class Case(_Strict):
     says: tuple[str, ...] = ()
     staff: tuple[str, ...] = ()
     hides: tuple[str, ...] = ()
+    races: str = ""
     cells: tuple[Cell, ...] = ()
     answers: dict[str, str] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)
@@ -352,7 +354,7 @@ def plant(course: Path) -> tuple[str, ...]:
     (course / "reference/.secret").write_text(f"test-only:{canary}\n")
     for settings in course.glob("assignments/*/assignment.toml"):
         text = settings.read_text()
-        settings.write_text(re.sub(r"(?<=ll_seconds = )[\d.]+", lambda found: str(float(found[0]) * SLOWER), text))
+        settings.write_text(re.sub(r"(?<=_seconds = )[\d.]+", lambda found: str(float(found[0]) * SLOWER), text))
     (course / "reference").chmod(0o700)
     return canary, word, number
 

@@ -44,11 +44,12 @@ class Tolerance:
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Why a value is not the expected one. lines: (label, text), with values: for public checks and staff only ·
-    kinds: (type given, type expected), for everybody."""
+    kinds: (type given, type expected), for everybody · is_none: None was given, whole or inside."""
 
     reason: Reason
     lines: tuple[tuple[str, str], ...] = ()
     returned_none: bool = False
+    is_none: bool = False
     kinds: tuple[str, str] | None = None
 
 
@@ -198,7 +199,7 @@ def kind_name(value: Value) -> str:
 def _wrong_type(expected: Value, given: Value, where: str) -> Difference:
     lines = (("you gave", _kind(given) + _at(where)), ("expected", _kind(expected)))
     kinds = (kind_name(given), kind_name(expected))
-    return Difference(Reason.TYPE, lines, given is None and not where, None if where else kinds)
+    return Difference(Reason.TYPE, lines, given is None and not where, given is None, None if where else kinds)
 
 
 def _difference(reason: Reason, expected: Value, given: Value, where: str) -> Difference:

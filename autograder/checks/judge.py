@@ -16,10 +16,18 @@ from autograder.checks.compare import Difference, compare, contract, kind_name, 
 from autograder.checks.desk import Mode, Record
 from autograder.checks.line import DEADLINE, GAVE_UP, Line
 from autograder.checks.load import Checks
-from autograder.checks.texts import cell_sentence, reason_sentence, signal_sentence
+from autograder.checks.texts import (
+    GRADIENT,
+    advice,
+    cell_sentence,
+    no_result,
+    reason_sentence,
+    signal_sentence,
+    text_cell_sentence,
+)
 from autograder.hints import hint
 from autograder.model import CellRecord, CellStatus, CheckSpec, QuestionSpec, Reason, Reply, ReplyKind, Run, Verdict
-from autograder.plan import Call, Plan
+from autograder.plan import Call, Gradients, Plan
 from autograder.probe.evaluate import names
 
 __all__ = ["BrokenCheck", "Finding", "Judge", "called"]
@@ -31,6 +39,10 @@ _LIMITS = {
     ReplyKind.PROTOCOL: Reason.PROTOCOL,
     ReplyKind.TOO_BIG: Reason.TOO_BIG,
 }
+
+
+#: exceptions whose own sentence leaves nothing to ask
+_SAY_IT_ALL = ("SystemExit", "MemoryError", "RecursionError")
 
 
 class BrokenCheck(Exception):
@@ -162,6 +174,9 @@ class Judge:
         lines = [("", reason_sentence(Reason.NOT_PLAIN))]
         if reply.name:
             lines.append(("you gave", reply.name))
+        slip = no_result(reply.name, record.plan.function)
+        if slip is not None:
+            lines.append(("hint", slip))
         return _failed(Reason.NOT_PLAIN, *lines, details=(("called", called(record.plan)),))
 
     def _not_defined(self, spec: CheckSpec, record: Record, reply: Reply) -> Finding:
@@ -171,6 +186,9 @@ class Judge:
         if failed is not None:
             reason = Reason.OUT_OF_TIME if failed.status is CellStatus.NOT_RUN else Reason.CELL_FAILED
             return _blocked(reason, ("", cell_sentence(failed, top)))
+        where = self._text_cell(top)
+        if where is not None:
+            return _blocked(Reason.NOT_DEFINED, ("", text_cell_sentence(where, top)))
         if name != top:
             return _blocked(Reason.NOT_DEFINED, ("", f"Your class has no `{name}`: write it."))
         lines = [("", f"There is no `{top}` in your notebook: write it under this name.")]
@@ -182,10 +200,17 @@ class Judge:
     def _failed_cell(self, spec: CheckSpec, name: str) -> CellRecord | None:
         """The failed cell that holds the definition, else a failed answer cell of the question."""
         failed = [cell for cell in self.run.cells if cell.status is not CellStatus.OK]
-        pattern = re.compile(rf"^\s*(?:(?:async\s+)?def|class)\s+{re.escape(name)}\b|^{re.escape(name)}\s*[=:]", re.M)
-        holds = [cell for cell in failed if pattern.search(self._cell_text(cell))]
+        holds = [cell for cell in failed if _defines(self._cell_text(cell), name)]
         own = [cell for cell in failed if cell.question == spec.question and cell.role == "answer"]
         return next(iter([*holds, *own]), None)
+
+    def _text_cell(self, name: str) -> str | None:
+        """The text cell that holds the definition, as a student counts cells."""
+        for cell in getattr(self.run.notebook, "cells", None) or []:
+            if cell.get("cell_type") != "code" and _defines(str(cell.get("source", "")), name):
+                tag = cell.get("metadata", {}).get("softmark")
+                return f"cell {tag['cell']}" if isinstance(tag, dict) and "cell" in tag else "a cell"
+        return None
 
     def _cell_text(self, cell: CellRecord) -> str:
         cells = getattr(self.run.notebook, "cells", None) or []
@@ -217,22 +242,24 @@ class Judge:
         guilty = self._earlier(spec, (reply.function or "").partition(".")[0])
         if record.part is not None:
             return _blocked(Reason.NOT_ANSWERED, ("", f'Put your result into hand["{record.part}"].'))
+        if reply.cell is None and _takes_gradient(record.plan, reply.step):
+            return _no_gradient(record, reply)
         if reply.name == "NotImplementedError":
             if guilty is not None:
-                return self._needs(function, reply.function or "", guilty)
+                return self._needs(function, reply.function or "", guilty, "has no answer yet. Write")
             return _blocked(Reason.NOT_ANSWERED, ("", f"`{function}` has no answer yet: write it."))
         missing = self._missing_name(spec, reply)
         if missing is not None:
-            return self._needs(function, missing, self.owner[missing])
+            return self._needs(function, missing, self.owner[missing], "your notebook does not define. Look at")
         if reply.name == "TypeError" and reply.function is None:
             signature = self._signature(record)
             if signature is not None:
                 return signature
-        return self._exception(record, reply, guilty)
+        return self._exception(spec, record, reply, guilty)
 
-    def _needs(self, function: str, name: str, question: QuestionSpec) -> Finding:
-        line = f"`{function}` needs `{name.partition('.')[0]}` of question {question.id}, which has no answer yet."
-        return _blocked(Reason.NEEDS_EARLIER, ("", line), ("", f"Write question {question.id} first."))
+    def _needs(self, function: str, name: str, question: QuestionSpec, which: str) -> Finding:
+        needs = f"`{function}` needs `{name.partition('.')[0]}` of question {question.id}"
+        return _blocked(Reason.NEEDS_EARLIER, ("", f"{needs}, which {which} question {question.id} first."))
 
     def _earlier(self, spec: CheckSpec, function: str) -> QuestionSpec | None:
         """The other question that a function of the assignment belongs to."""
@@ -257,16 +284,18 @@ class Judge:
         )
         return _failed(Reason.RAISED, *lines, details=(("called", called(record.plan)),))
 
-    def _exception(self, record: Record, reply: Reply, guilty: QuestionSpec | None) -> Finding:
+    def _exception(self, spec: CheckSpec, record: Record, reply: Reply, guilty: QuestionSpec | None) -> Finding:
         lines, reason = [("", self._what_was_raised(reply))], Reason.RAISED
         if reply.name == "MemoryError":
             reason = Reason.LIMIT_MEMORY
         if guilty is not None:
             name = (reply.function or "").partition(".")[0]
             lines.append(("where", f"It happened in your `{name}` of question {guilty.id}: repair that first."))
-        advice = hint(reply.name, reply.message)
-        if advice is not None:
-            lines.append(("hint", advice))
+        known = hint(reply.name, reply.message)
+        if known is not None:
+            lines.append(("hint", known))
+        elif guilty is None and not spec.public and reply.name not in _SAY_IT_ALL:
+            lines.append(("hint", advice(reply.name, record.plan.function)))
         details = [("called", called(record.plan))]
         if reply.message:
             details.append(("message", reply.message))
@@ -293,6 +322,25 @@ class Judge:
         return f" in line {reply.line} of {cell.label}"
 
 
+def _defines(source: str, name: str) -> bool:
+    """Whether a cell's text, which may not be Python, looks as if it defined this name."""
+    name = re.escape(name)
+    return re.search(rf"^\s*(?:(?:async\s+)?def|class)\s+{name}\b|^{name}\s*[=:]", source, re.MULTILINE) is not None
+
+
+def _takes_gradient(plan: Plan, step: int | None) -> bool:
+    return step is not None and 0 <= step < len(plan.steps) and isinstance(plan.steps[step], Gradients)
+
+
+def _no_gradient(record: Record, reply: Reply) -> Finding:
+    """The student's function returned something, and the gradient of it could not be taken."""
+    reason = {"TypeError": Reason.TYPE, "ValueError": Reason.SHAPE}.get(reply.name or "", Reason.RAISED)
+    details = [("called", called(record.plan))]
+    if reply.message:
+        details.append(("message", reply.message))
+    return _failed(reason, ("", GRADIENT[reason]), details=tuple(details))
+
+
 def _definitions(source: str) -> dict[str, tuple[str, ...]]:
     """Top-level functions and classes of a cell's text, with their parameters. Magics are skipped."""
     lines = ["" if line.lstrip().startswith(("%", "!")) else line for line in source.splitlines()]
@@ -315,6 +363,8 @@ def different(found: Difference, record: Record) -> Finding:
     sentence = reason_sentence(found.reason)
     if found.returned_none:
         sentence = "Your function returned None: is the `return` missing?"
+    elif found.is_none and any(isinstance(step, Gradients) for step in record.plan.steps):
+        sentence = GRADIENT[Reason.WRONG]
     lines = [("", sentence)]
     if found.kinds is not None and not found.returned_none:
         lines += [("you gave", found.kinds[0]), ("expected", found.kinds[1])]

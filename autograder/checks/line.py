@@ -56,6 +56,10 @@ class Line:
         self.session.part()
         self._used = False
 
+    def start_anew(self) -> None:
+        """The next question gets a fresh kernel, in which nothing was asked before."""
+        self._stale, self._used = True, False
+
     def question(self, checks: Sequence[tuple[Sequence[Record], Served]]) -> None:
         """Fetch the answers to all records, those of one check after the other; `final` tells what they are worth."""
         self.final = not self._used

@@ -16,6 +16,7 @@ from typing import Any
 from autograder.checks import clock
 from autograder.checks.desk import Mode, Record, Unmet
 from autograder.checks.diagnose import Case, Diagnosis, cases, diagnose
+from autograder.checks.digest import fingerprint
 from autograder.checks.follow import Follower
 from autograder.checks.judge import BrokenCheck, Finding, Judge
 from autograder.checks.line import Line
@@ -132,8 +133,7 @@ class Examination:
         try:
             takes, judged = self._examined(declared)
             if not self.line.final and any(one.finding or one.ours for one in judged):
-                self.line.part()  # it may only be what calls of other questions left behind in the shared child
-                takes, judged = self._examined(declared)
+                takes, judged = self._again(declared, judged)
             self._note_wrong(judged)
             self._explain(id, judged)
         except GradingError as error:
@@ -151,6 +151,19 @@ class Examination:
     def _examined(self, declared: Sequence[Check]) -> tuple[dict[str, Take | str], list[Judged]]:
         takes = self._takes(declared)
         return takes, [self._judged(take) for take in takes.values() if isinstance(take, Take)]
+
+    def _again(self, declared: Sequence[Check], first: Sequence[Judged]) -> tuple[dict[str, Take | str], list[Judged]]:
+        """Ask once more in a child of the question's own: the shared one may hold what other questions' calls left.
+
+        Whoever is asked again can know from it that the first answer was not right. So another answer than the first
+        has to be given in a fresh kernel, too, which knows of no earlier question.
+        """
+        self.line.part()
+        takes, judged = self._examined(declared)
+        if _answers(judged) != _answers(first):
+            self.line.start_anew()
+            takes, judged = self._examined(declared)
+        return takes, judged
 
     def _note_wrong(self, judged: Sequence[Judged]) -> None:
         """Functions of which a check failed: later questions may be right on top of them."""
@@ -296,6 +309,8 @@ class Examination:
         """A mistake further down may be all that is wrong, where that can't be told: say so."""
         if one.diagnosis is not None or not one.failed or not one.below:
             return ()
+        if one.finding is not None and any(label == "where" for label, _ in one.finding.lines):
+            return ()  # it has been said
         own = " and ".join(f"`{name}`" for name in one.below)
         return (("builds on", f"your own {own}, which did not pass: repair that first, this may follow from it."),)
 
@@ -403,6 +418,12 @@ class Examination:
             staff=_staff(one),
             seconds=one.take.seconds,
         )
+
+
+def _answers(judged: Sequence[Judged]) -> bytes:
+    """A fingerprint of all that came back."""
+    replies = [record.reply for one in judged for record in one.take.desk.records]
+    return fingerprint([(str(r.kind), r.name, r.value, r.changed_inputs) if r is not None else None for r in replies])
 
 
 @dataclass

@@ -14,6 +14,7 @@ top of. Nothing else gets in, so a hidden check can't show an input by way of a 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -95,6 +96,12 @@ _CELL_TEXTS: Mapping[CellStatus, str] = {
     CellStatus.NOT_RUN: "was not run: the time for the whole notebook was used up",
 }
 
+#: what a cell says that was stopped at its time limit and heard it
+_INTERRUPTED = ("KeyboardInterrupt", "CancelledError")
+
+#: where IPython says that it read a cell with a SyntaxError from
+_FILE_OF_A_CELL = re.compile(r" \(\d+\.py, line \d+\)$")
+
 Rows = list[tuple[str, str]]
 
 
@@ -131,7 +138,7 @@ def check_block(outcome: Outcome) -> str:
 def _judged(outcome: Outcome, said: str) -> str:
     """What a check says, with what its verdict must say."""
     if outcome.verdict is Verdict.BLOCKED and not said.startswith("Not tried"):
-        return f"Not tried. {said}"
+        return f"Not tried: {said}" if said[0].islower() else f"Not tried. {said}"
     if outcome.verdict is Verdict.GRADER_FAULT and "fault" not in said:
         return f"{_LEADS[Reason.GRADER]} {said}"
     return f"{said} {_diagnosed(outcome)}".strip()
@@ -205,10 +212,12 @@ def stopped_cells(report: Report) -> list[CellRecord]:
 def cell_text(cell: CellRecord) -> str:
     """`cell 7 (Q3) stopped with an exception: NameError in line 2: name 'x' is not defined`."""
     said = f"{one_line(cell.label, 80)} {_CELL_TEXTS.get(cell.status, 'ran')}"
-    if cell.ename is not None:
+    if cell.status is CellStatus.TIME and cell.ename in _INTERRUPTED:
+        said += f", in line {cell.line}" if cell.line is not None else ""
+    elif cell.ename is not None:
         said += f": {one_line(cell.ename, 80)}"
         said += f" in line {cell.line}" if cell.line is not None else ""
-        said += f": {one_line(cell.evalue)}" if cell.evalue else ""
+        said += f": {one_line(_FILE_OF_A_CELL.sub('', cell.evalue))}" if cell.evalue else ""
     if cell.signal is not None:
         said += f" (signal {cell.signal})"
     return said

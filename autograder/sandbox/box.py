@@ -327,7 +327,7 @@ class Sandbox:
     def _kill_without_zygote(self) -> None:
         """The last resort when the fork server is gone: its children died with it, strays may not have."""
         if self._lease and "uid" in self.isolation.layers:
-            killing.kill_uid(self.uid, self._lease.killer, lambda: None)
+            killing.kill_uid(self.uid, self._lease.killer, lambda: ())
 
     def _clean_up(self) -> None:
         for kernel in self._kernels:

@@ -9,15 +9,19 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import signal
 import socket
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import zmq
 from ipykernel.iostream import IOPubThread
+from ipykernel.ipkernel import IPythonKernel
 from ipykernel.kernelapp import IPKernelApp
+from traitlets import Type
 from traitlets.config import Config
 from zmq.eventloop.zmqstream import ZMQStream
 
@@ -109,12 +113,44 @@ class _PathIOPubThread(IOPubThread):
         return context, pipe
 
 
+class _NoShellThread:
+    """Stands where the thread of the shell channel would be, which `await` in a cell asks for its parent."""
+
+    parent_thread = threading.main_thread()
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class _Kernel(IPythonKernel):
+    """A kernel without subshells, which an interrupt wakes while it awaits something."""
+
+    @property
+    def _supports_kernel_subshells(self) -> bool:
+        return False
+
+    @contextlib.contextmanager
+    def _cancel_on_sigint(self, future: Any) -> Iterator[None]:
+        """The stock handler's callback waits for the next event, which may never come: make one."""
+        with super()._cancel_on_sigint(future):
+            stock: Any = signal.getsignal(signal.SIGINT)
+            loop: Any = self.io_loop
+
+            def cancel(*arguments: Any) -> None:
+                stock(*arguments)
+                loop.asyncio_loop.call_soon_threadsafe(lambda: None)
+
+            signal.signal(signal.SIGINT, cancel)
+            yield
+
+
 class SandboxedKernelApp(IPKernelApp):
     """A kernel whose connection is given and never written down.
 
     connection: as in a Jupyter connection file, transport `ipc` · when_listening: called once all sockets are bound.
     """
 
+    kernel_class = Type(_Kernel)
     connection: Mapping[str, Any] = {}
     when_listening: Callable[[], None] = staticmethod(lambda: None)
 
@@ -185,6 +221,7 @@ def run(
     app.connection, app.when_listening = connection, when_listening
     colab.install()
     app.initialize([])
+    app.kernel.shell_channel_thread = _NoShellThread()
     # By default `exit()` and `quit()` stop the kernel a tenth of a second later, in the middle of whatever runs then.
     app.shell.ask_exit = lambda: sys.stdout.write("exit() does not end the notebook while it is graded\n")
     app.shell.register_magic_function(_reset, "line", "reset")

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 
 from autograder.model import Limits
 
-__all__ = ["apply", "wanted"]
+__all__ = ["apply", "most_processes", "wanted"]
 
 _CPU_MARGIN = 60  # seconds
+#: processes of one hand-in, and so many more a core: `multiprocessing.Pool()` starts one a core
+_PROCESSES, _PROCESSES_A_CORE = 24, 2
 
 
 def wanted(limits: Limits, tasks_already: int | None = 0) -> Mapping[str, int]:
@@ -49,3 +51,12 @@ def _lower(which: int, value: int) -> None:
     resource.setrlimit(which, (value, value))
     if resource.getrlimit(which) != (value, value):
         raise OSError(f"limit {which} is {resource.getrlimit(which)} after it was set to {value}")
+
+
+def most_processes(limits: Limits) -> int:
+    """How many processes may run at a time; their threads may be more, up to `limits.processes`.
+
+    The kernel can only count threads, so the watchdog looks after this. A killed process needs 10 to 20 ms of processor
+    time to give back its pages, a thread next to none: hundreds of processes could not be gone in a second.
+    """
+    return min(limits.processes, _PROCESSES + _PROCESSES_A_CORE * (os.cpu_count() or 1))

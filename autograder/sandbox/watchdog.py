@@ -3,9 +3,10 @@
 Theory of operation. Resource limits bound one process; the watchdog bounds their sum. Memory is anonymous plus
 shared pages. A forked kernel counts the zygote's pages as its own although they are shared, and the true share
 can't be read without ptrace rights, so the zygote's baseline is taken off, for at most `_FORKS` processes: more
-have to show their pages in full. Disk use is counted by walking the student's folders, which costs time, so the
-walk waits until the file system itself has lost something. Deleted files that are still open show nowhere but
-there; they count when the disk is nearly full.
+have to show their pages in full, and where that alone breaks the limit, it is their number that is too large. Disk
+use is counted by walking the student's folders, which costs time, so the walk waits until the file system itself has
+lost something, or a second: somebody else may free what the student takes. Deleted files that are still open show
+nowhere but there; they count when the disk is nearly full.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from autograder.model import Limits, Reason
 from autograder.sandbox import processes
+from autograder.sandbox.limits import most_processes
 from autograder.sandbox.wipe import measure
 
 __all__ = ["Usage", "Watchdog"]
@@ -26,7 +28,7 @@ __all__ = ["Usage", "Watchdog"]
 _FORKS = 8
 _CGROUP_SHARE = 0.9
 _LEAST_FREE = 64 * 2**20
-_WALK_EVERY = 1.0  # seconds, where the file system does not tell its inodes
+_WALK_EVERY = 1.0  # seconds
 _SHM = Path("/dev/shm")
 
 
@@ -80,7 +82,7 @@ class Watchdog:
     ) -> None:
         self._root, self._limits, self._members, self._baseline = root, limits, members, baseline
         self._shm_owner = shm_owner
-        self._memory = _memory_ceiling(limits.memory_bytes)
+        self._memory, self._most = _memory_ceiling(limits.memory_bytes), most_processes(limits)
         self._before = {folder: _Free.of(folder) for folder in self._folders()}
         self._disk, self._walked = (0, 0), float("-inf")
 
@@ -94,16 +96,20 @@ class Watchdog:
     def sample(self) -> Usage:
         """Look once. A few milliseconds, as `/proc` has to be read."""
         alive = [process for process in self._members() if not process.dead]
-        memory = sum(process.memory for process in alive) - self._baseline * min(len(alive), _FORKS)
+        memory = sum(process.memory for process in alive)
+        if_shared = memory - self._baseline * len(alive)
+        memory = max(0, memory - self._baseline * min(len(alive), _FORKS))
         disk_bytes, disk_files = self._disk_use()
-        usage = Usage(max(memory, 0), len(alive), sum(p.tasks for p in alive), disk_bytes, disk_files)
-        return self._judged(usage)
+        usage = Usage(memory, len(alive), sum(p.tasks for p in alive), disk_bytes, disk_files)
+        return self._judged(usage, if_shared)
 
-    def _judged(self, usage: Usage) -> Usage:
+    def _judged(self, usage: Usage, if_shared: int) -> Usage:
+        """if_shared: bytes that are used if all processes still share the zygote's pages; then it is their number."""
         limits = self._limits
         broken = (
-            (Reason.LIMIT_MEMORY, usage.memory_bytes > self._memory),
-            (Reason.LIMIT_PROCESSES, usage.tasks >= limits.processes),
+            (Reason.LIMIT_MEMORY, if_shared > self._memory),
+            (Reason.LIMIT_PROCESSES, usage.memory_bytes > self._memory),
+            (Reason.LIMIT_PROCESSES, usage.tasks >= limits.processes or usage.processes > self._most),
             (Reason.LIMIT_DISK, usage.disk_bytes > limits.disk_bytes or usage.disk_files > limits.disk_files),
             (Reason.LIMIT_DISK, self._fills_the_disk()),
         )
@@ -124,7 +130,7 @@ class Watchdog:
 
     def _disk_use(self) -> tuple[int, int]:
         now = time.monotonic()
-        if self._suspicious() or (self._before[self._root].files < 0 and now - self._walked > _WALK_EVERY):
+        if self._suspicious() or now - self._walked > _WALK_EVERY:
             self._disk, self._walked = self._walk(), now
         return self._disk
 

@@ -102,6 +102,7 @@ class Zygote:
         self.removed = tuple(removed)
         self._control = control
         self._control.settimeout(_ANSWER_SECONDS)
+        self._answers = _Lines(control)
         self._lock, self._asked = threading.Lock(), 0
         self._isolation: dict[tuple[str, ...], Isolation] = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -149,7 +150,8 @@ class Zygote:
         try:
             with self._lock:
                 self._asked += 1
-                line = json.dumps({"do": do, "id": self._asked, **fields}).encode() + b"\n"
+                order = {"do": do, "id": self._asked, "descriptors": len(descriptors), **fields}
+                line = json.dumps(order).encode() + b"\n"
                 _send(self._control, line, descriptors)
                 reply = self._answer_to(self._asked)
         except OSError as error:
@@ -162,7 +164,7 @@ class Zygote:
 
     def _answer_to(self, number: int) -> dict[str, Any] | None:
         """The answer with this number; earlier ones, whose wait was interrupted, are dropped. None at the end."""
-        while line := _receive_line(self._control)[0]:
+        while line := self._answers.next():
             reply: dict[str, Any] = json.loads(line)
             if reply["id"] == number:
                 return reply
@@ -203,16 +205,32 @@ def _send(control: socket.socket, line: bytes, descriptors: Sequence[int]) -> No
     control.sendall(line[sent:])
 
 
-def _receive_line(control: socket.socket) -> tuple[bytes, list[int]]:
-    """One line and the descriptors that came with it; empty at the end."""
-    received, descriptors = b"", list[int]()
-    while not received.endswith(b"\n"):
-        part, more, _, _ = socket.recv_fds(control, 65536, 8)
-        descriptors += more
-        if not part or len(received) > _LONGEST_LINE:
-            return b"", descriptors
-        received += part
-    return received, descriptors
+class _Lines:
+    """Lines that come over a socket, and the descriptors that came with them. Several may come at once."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control, self._received, self._descriptors = control, b"", list[int]()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a whole line has come already."""
+        return b"\n" in self._received
+
+    def next(self) -> bytes:
+        """The next line; empty at the end."""
+        while not self.waiting:
+            part, more, _, _ = socket.recv_fds(self._control, 65536, 8)
+            self._descriptors += more
+            self._received += part
+            if not part or len(self._received) > _LONGEST_LINE:
+                return b""
+        line, self._received = self._received.split(b"\n", 1)
+        return line
+
+    def take(self, count: int) -> list[int]:
+        """The descriptors of the last line."""
+        taken, self._descriptors = self._descriptors[:count], self._descriptors[count:]
+        return taken
 
 
 # ── the zygote's own process ──────────────────────────────────────────────────────────────────────────────────
@@ -253,6 +271,7 @@ def _serve_forever(control: socket.socket, install: Install | None, for_many: bo
 class _Server:
     def __init__(self, control: socket.socket, install: Install | None) -> None:
         self._control, self._install = control, install
+        self._orders = _Lines(control)
         self._children: dict[int, _Child] = {}
         self._executioner: killing.Executioner | None = None
         self._wake_reader, self._wake_writer = os.pipe()
@@ -290,17 +309,21 @@ class _Server:
             with contextlib.suppress(BlockingIOError):
                 os.read(self._wake_reader, 4096)
         self._reap()
-        return self._obey() if self._control.fileno() in ready else True
+        while self._orders.waiting or self._control.fileno() in ready:
+            if not self._obey():
+                return False
+            ready = ()
+        return True
 
     def _obey(self) -> bool:
         try:
-            line, descriptors = _receive_line(self._control)
+            line = self._orders.next()
         except ConnectionError:
             return False
         if not line:
             return False
         order = json.loads(line)
-        number = order.pop("id")
+        number, descriptors = order.pop("id"), self._orders.take(order.pop("descriptors"))
         try:
             reply = self._actions[order.pop("do")](self, descriptors, **order)
         except Exception as error:
@@ -316,14 +339,18 @@ class _Server:
         if self._executioner is None and any(child.uid is not None for child in self._children.values()):
             self._executioner = killing.Executioner()
 
-    def _reap(self) -> None:
+    def _reap(self) -> set[int]:
+        """Collect who has died, and say which of them were killed."""
+        killed: set[int] = set()
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
             except ChildProcessError:
-                return
+                return killed
             if pid == 0:
-                return
+                return killed
+            if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+                killed.add(pid)
             child = self._children.pop(pid, None)
             if child is not None:
                 _tell(child.status, {"status": status})

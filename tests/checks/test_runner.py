@@ -180,6 +180,10 @@ class Shared(Scripted):
         super().part()
         self.spoilt = False
 
+    def restart(self) -> None:
+        super().restart()
+        self.spoilt = False
+
 
 def test_what_another_question_left_behind_costs_nothing(two: Any) -> None:
     """A question that isn't right in the shared child is asked for again in a child of its own, and that counts."""
@@ -199,6 +203,33 @@ def test_a_wrong_answer_is_asked_for_again_once(two: Any) -> None:
     two.outcomes(first)
     calls = [functions for functions, _ in first.journeys if set(functions) == {"double"}]
     assert len(calls) == 1
+
+
+def test_being_asked_again_is_no_second_guess(two: Any) -> None:
+    """Who answers otherwise when the question comes again is asked in a fresh kernel, where it is new; that counts."""
+    right, parted = two.namespace()["shift"], 0
+
+    def shift(x: Any) -> Any:
+        return right(x) if session.parted > parted else torch.zeros_like(x)
+
+    class Anew(Shared):
+        def restart(self) -> None:
+            nonlocal parted
+            super().restart()
+            parted = self.parted
+
+    namespace = two.namespace(shift=shift)
+    session = Anew(namespace, broken=namespace)
+    assert two.outcomes(session)["2.1"].verdict is Verdict.FAILED
+    assert (session.parted, session.restarts) == (1, 1)
+
+
+def test_the_same_wrong_answer_costs_no_fresh_kernel(two: Any) -> None:
+    """A wrong answer that stays the same is asked for twice, and no kernel is replayed for it."""
+    namespace = two.namespace(shift=lambda x: x / 0)
+    session = Shared(namespace, broken=namespace)
+    assert two.outcomes(session)["2.1"].verdict is Verdict.FAILED
+    assert (session.parted, session.restarts) == (1, 0)
 
 
 # ── what blocks ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -231,19 +262,25 @@ def test_a_stub_is_blocked(two: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply",
+    ("reply", "words"),
     [
-        Reply(ReplyKind.RAISED, name="NotImplementedError", function="double"),
-        Reply(ReplyKind.RAISED, name="NameError", message="name 'double' is not defined", function="shift"),
+        (
+            Reply(ReplyKind.RAISED, name="NotImplementedError", function="double"),
+            "which has no answer yet. Write question 1 first.",
+        ),
+        (
+            Reply(ReplyKind.RAISED, name="NameError", message="name 'double' is not defined", function="shift"),
+            "which your notebook does not define. Look at question 1 first.",
+        ),
     ],
     ids=["stub", "missing"],
 )
-def test_a_later_question_names_the_earlier_one_that_has_no_answer(two: Any, reply: Reply) -> None:
+def test_a_later_question_names_the_earlier_one_that_has_no_answer(two: Any, reply: Reply, words: str) -> None:
     """BLOCKED, and what to write first."""
     session = Scripted(two.namespace(), lambda plan, forked: reply if plan.function == "shift" else None)
     outcome = two.outcomes(session)["2.1"]
     assert (outcome.verdict, outcome.reason) == (Verdict.BLOCKED, Reason.NEEDS_EARLIER)
-    assert "Write question 1 first." in said(outcome)
+    assert words in said(outcome)
 
 
 def test_an_exception_in_an_earlier_function_is_failed_and_names_its_question(two: Any) -> None:

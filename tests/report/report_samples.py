@@ -140,7 +140,11 @@ MESSAGES: dict[str, Outcome] = {
         0,
         Reason.CELL_FAILED,
         explanation=(
-            ("", "cell 7 (Q3) stopped with SyntaxError, line 3 before `attention` was defined. Repair that cell."),
+            (
+                "",
+                "Python can't read cell 7 (Q3), which should define `attention`: SyntaxError in line 3. "
+                "Repair that cell.",
+            ),
         ),
     ),
     "needs-earlier": _outcome(

@@ -15,6 +15,7 @@ import pytest
 from autograder.errors import GraderFault
 from autograder.model import Level, Limits, Reason
 from autograder.sandbox import Kernel, Sandbox, Zygote, processes, sweep, uids
+from autograder.sandbox.limits import most_processes
 from autograder.sandbox.uids import UidLease
 
 from .student import Student
@@ -248,6 +249,29 @@ def test_a_full_process_table_is_seen(make: Make) -> None:
     assert usage.over is Reason.LIMIT_PROCESSES
 
 
+def test_threads_may_be_many_and_processes_may_not(make: Make) -> None:
+    """A hundred threads break no limit; more processes than can be gone in a second do."""
+    sandbox = make()
+    with Student(sandbox.spawn()) as student:
+        student.run("""
+import threading
+stop = threading.Event()
+threads = [threading.Thread(target=stop.wait) for _ in range(100)]
+for thread in threads: thread.start()
+""")
+        usage = sandbox.usage()
+        assert usage is not None
+        assert usage.over is None
+        assert usage.tasks > 100
+        student.run("stop.set()\nfor thread in threads: thread.join()")
+        most = most_processes(Limits())
+        assert most >= 26
+        student.run(f"import subprocess\nfor _ in range({most}): subprocess.Popen(['sleep', '1000'])")
+        usage = sandbox.usage()
+    assert usage is not None
+    assert usage.over is Reason.LIMIT_PROCESSES
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -293,8 +317,15 @@ def test_a_zygote_that_died_is_our_fault() -> None:
 
 
 def test_an_interrupted_order_confuses_nobody(zygote: Zygote) -> None:
-    """An answer that nobody waited for any more is not taken for the answer to the next order."""
+    """An answer that nobody waited for any more is not taken for the answer to the next order; also when several
+    orders or answers come at once."""
     with zygote._lock:
-        zygote._control.sendall(b'{"do": "signal", "id": -1, "pid": 0, "number": 0}\n')
+        forgotten = b'{"do": "signal", "id": -1, "descriptors": 0, "pid": 0, "number": 0}\n'
+        zygote._control.sendall(forgotten * 3)
+        time.sleep(0.2)  # all answers wait by now
     with Sandbox(zygote, Limits(), require=Level.A) as sandbox:
+        assert sandbox.spawn().status() is None
+        with zygote._lock:
+            zygote._control.sendall(forgotten * 3)
+        sandbox.kill()
         assert sandbox.spawn().status() is None
