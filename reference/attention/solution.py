@@ -68,8 +68,8 @@ def tensor(rows: object) -> Tensor:
 #
 # * **Which axis.** `dim` names the axis along which the weights sum to 1. For scores of shape (2, 3) and `dim=1`, each
 #   of the 2 rows sums to 1.
-# * **Large scores.** $e^{800}$ is too large for a float. Take the maximum away from all scores of a slice first: the
-#   factor $e^{-m}$ cancels. A *slice* is the set of scores that share one sum.
+# * **Large scores.** $e^{800}$ is too large for a float. Take the maximum $m$ away from all scores of a slice first:
+#   the factor $e^{-m}$ cancels. A *slice* is the set of scores that share one sum.
 # * **Score −∞** means "not allowed" and gives weight 0. If *all* scores of a slice are −∞, nothing is allowed: return
 #   zeros for that slice, not `nan`.
 #
@@ -405,8 +405,10 @@ def multi_head(
 # the softmax sharp: one weight near 1, the others near 0, and the gradient is nearly gone. Measure it. For all scores
 # $QK^\top$ return four Python floats:
 #
-# 1. the variance of all raw scores, 2. the variance of all scaled scores (divided by $\sqrt d$),
-# 3. the mean entropy of the rows of softmax(raw), 4. the mean entropy of the rows of softmax(scaled).
+# 1. the variance of all raw scores,
+# 2. the variance of all scaled scores (divided by $\sqrt d$),
+# 3. the mean entropy of the rows of softmax(raw),
+# 4. the mean entropy of the rows of softmax(scaled).
 #
 # The variance is that of the population: $\frac1N\sum (s - \bar s)^2$. The entropy of a row is $-\sum_j p_j \ln p_j$,
 # in nats, with $0 \ln 0 = 0$.

@@ -90,6 +90,38 @@ def wavering_tree(draw: Draw) -> Arguments:
                 return model, L
 
 
+def backtracking_tree(draw: Draw) -> Arguments:
+    """A tree whose second best first symbol is likelier than all that can follow the best one."""
+    while True:
+        model, L = small_tree(draw)
+        _, end, rows = model
+        best, second = sorted(range(len(rows[""])), key=lambda symbol: -rows[""][symbol])[:2]
+        if best != end and max(rows[text([best])]) < rows[""][second] - 1e-6:
+            return model, L
+
+
+def open_tree(draw: Draw) -> Arguments:
+    """A tree in which END is mostly the least likely symbol, so that the best leaf has L symbols and no END."""
+    while True:
+        (V, end, rows), L = small_tree(draw)
+        rows = {prefix: late(p, end) if draw.random() < 0.8 else p for prefix, p in rows.items()}
+        if best_of_all((V, end, rows), L)[0][-1] != end:
+            return (V, end, rows), L
+
+
+def late(p: list[float], end: int) -> list[float]:
+    """The same probabilities, the lowest of them for END."""
+    low = min(range(len(p)), key=lambda symbol: p[symbol])
+    exchanged = {end: p[low], low: p[end]}
+    return [exchanged.get(symbol, own) for symbol, own in enumerate(p)]
+
+
+def mixed_tree(draw: Draw) -> Arguments:
+    """A tree for pools: every other one is of a kind that is rare otherwise."""
+    kind = draw.choice([small_tree, small_tree, backtracking_tree, open_tree])
+    return kind(draw)
+
+
 def short_trees(draw: Draw) -> list[Arguments]:
     """One symbol only, two symbols, and a table that is longer than L."""
     return [(drawn_model(draw, 4, 1), 1), (drawn_model(draw, 3, 2), 2), (drawn_model(draw, 3, 5), 3)]
@@ -565,7 +597,7 @@ class BestPath(Question):
     @weight(6)
     def test_leaf_and_cost(self) -> None:
         """The leaf with the lowest cost is found, and its cost is Σ −ln p."""
-        for model, L in self.separating(small_tree, "best_path", pool=80, plan=lambda m, L: plan("best_path", m, L)):
+        for model, L in self.separating(mixed_tree, "best_path", pool=80, plan=lambda m, L: plan("best_path", m, L)):
             self.agree_plan(plan("best_path", model, L), through=leaf_and_cost)
 
     @number("3.4")
@@ -593,8 +625,8 @@ class BestPath(Question):
     @weight(2.5)
     def test_trace(self) -> None:
         """The popped prefixes come in the order of their cost, root first, best leaf last."""
-        trees = [self.draws(small_tree, times=8), self.draws(large_tree, times=3), self.draws(wavering_tree, times=2)]
-        for model, L in itertools.chain(*trees):
+        kinds = ((small_tree, 8), (large_tree, 3), (wavering_tree, 2), (backtracking_tree, 2))
+        for model, L in (tree for kind, times in kinds for tree in self.draws(kind, times=times)):
             self.agree_plan(plan("best_path", model, L), through=trace)
 
     @number("3.7")
@@ -707,6 +739,50 @@ def large_beam_case(draw: Draw) -> Arguments:
     return model, L, draw.choice([2, 3, 5]), draw.choice([0.5, 1.0, 1.5])
 
 
+Hypothesis = tuple[tuple[int, ...], float]  # ids, Σ ln p
+
+
+def survivors(model: Model, L: int, k: int, *, free: bool = False, early: bool = False) -> list[Hypothesis]:
+    """What beam search chooses its winner from. free: who has finished leaves a place · early: stops at k finished."""
+    _, end, rows = model
+    live: list[Hypothesis] = [((), 0.0)]
+    finished: list[Hypothesis] = []
+    while live and len(live[0][0]) < L and not (early and len(finished) >= k):
+        extended = [
+            ((*ids, symbol), score + math.log(p)) for ids, score in live for symbol, p in enumerate(rows[text(ids)])
+        ]
+        ranked = sorted(extended, key=lambda one: one[1], reverse=True)
+        finished += [one for one in ranked[:k] if one[0][-1] == end]
+        open_ones = [one for one in (ranked if free else ranked[:k]) if one[0][-1] != end]
+        live = open_ones[:k]
+    return finished + live
+
+
+def winner(candidates: Sequence[Hypothesis], alpha: float, worst: bool = False) -> tuple[int, ...]:
+    """The ids that come first, or last, by Σ ln p / length^α."""
+    choose = min if worst else max
+    return choose(candidates, key=lambda one: one[1] / len(one[0]) ** alpha)[0]
+
+
+def crowded_beam(draw: Draw) -> Arguments:
+    """A beam in which a place that a finished hypothesis takes is one that the winner would need."""
+    while True:
+        model, L, k, alpha = beam_case(draw)
+        ways = [{"early": early, "free": free} for early in (False, True) for free in (False, True)]
+        one, other, early, early_other = (winner(survivors(model, L, k, **way), alpha) for way in ways)
+        if one != other and early != early_other:
+            return model, L, k, alpha
+
+
+def uneven_beam(draw: Draw) -> Arguments:
+    """A beam whose last one by Σ ln p is not the last one by Σ ln p · length^α."""
+    while True:
+        model, L, k, alpha = beam_case(draw)
+        candidates = survivors(model, L, k)
+        if winner(candidates, 0.0, worst=True) != winner(candidates, -alpha, worst=True):
+            return model, L, k, alpha
+
+
 def special_beams(draw: Draw) -> list[Arguments]:
     """A beam of one, one wider than the tree, texts of one symbol."""
     cases = []
@@ -745,7 +821,7 @@ class Beam(Question):
     def test_values(self) -> None:
         """The winner is the best of the finished and the full-length hypotheses, and its cost is Σ −ln p."""
         draws = self.separating(beam_case, "beam", pool=150, plan=beam_plan) + self.draws(large_beam_case, times=6)
-        for arguments in draws:
+        for arguments in draws + self.draws(crowded_beam, times=4) + self.draws(uneven_beam, times=4):
             self.agree_plan(beam_plan(*arguments))
 
     @number("5.4")
@@ -991,11 +1067,16 @@ def impossible_texts(draw: Draw) -> list[Arguments]:
     return [(model, ids, L) for ids in wrong + right]
 
 
+def longer_leaves(model: Model, L: int) -> list[tuple[int, ...]]:
+    """All complete texts but END alone: whoever forgets END has no symbol left there, and may divide by 0."""
+    return [leaf for leaf in leaves(model[0], model[1], L) if len(leaf) > 1]
+
+
 def sample_list(draw: Draw) -> Arguments:
     """Texts, two of them twice, and one impossible one."""
     model, L = large_tree(draw)
     while True:
-        texts = [list(leaf) for leaf in draw.sample(leaves(model[0], model[1], L), 6)]
+        texts = [list(leaf) for leaf in draw.sample(longer_leaves(model, L), 6)]
         if len({len(ids) for ids in texts}) > 1:
             break
     a = next(symbol for symbol in range(model[0]) if symbol != model[1])
@@ -1009,7 +1090,7 @@ def special_lists(draw: Draw) -> list[Arguments]:
     model, L = small_tree(draw)
     end = model[1]
     a = next(symbol for symbol in range(model[0]) if symbol != end)
-    some = list(draw.choice(leaves(model[0], end, L)))
+    some = list(draw.choice(longer_leaves(model, L)))
     return [
         (model, L, [], 1.0),
         (model, L, [[a], [a, end, a], []], 0.5),

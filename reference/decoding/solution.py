@@ -305,9 +305,9 @@ def spell(ids: Sequence[int]) -> str:
 # %% [markdown]
 # ### Look at the tree
 #
-# The picture shows every prefix that your search popped, with its cost, and the path to the best text in colour. With
-# all words there are 29 of them; the best "word" of this model is "ing". The search tree of all texts up to eight
-# characters would have more than 300 000 million leaves.
+# The picture shows every prefix that your search popped, numbered in their order, and the path to the best text in
+# colour. With all words there are 29 of them; the best "word" of this model is "ing". The search tree of all texts up
+# to eight characters would have more than 200 000 million leaves.
 
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "3"}

@@ -300,7 +300,8 @@ def lstm_cell(
 # steps, from the first to the last, and return three tensors:
 #
 # 1. the outputs: `outputs[k, t]` is $h$ of sequence $k$ after step $t$, and **zero** where that step is padding;
-# 2. for each sequence its $h$ **after its last real step**; 3. the same for $c$.
+# 2. for each sequence its $h$ **after its last real step**;
+# 3. the same for $c$.
 #
 # Each sequence starts at its own row of `h0` and `c0`. What stands in the padding must make no difference.
 #

@@ -35,6 +35,13 @@ ANGLES = [
                 keeps=0.3,
                 hint="Each pair has its own speed.",
             ),
+            Mistake(
+                "low-precision",
+                replace="(-2 * i / d)",
+                by="(-2 * i / d)\n    speeds = speeds.bfloat16().double()",
+                keeps=0.7,
+                hint="Keep the speeds in float64: with 16 bits far positions get quite other angles.",
+            ),
         ],
     ),
     Mistake(
@@ -255,6 +262,16 @@ ROPE = [
                 by=other_table(f"{written_out('base')} * (180 / math.pi)"),
                 keeps=0.4,
                 hint="Angles are in radians.",
+            ),
+            Mistake(
+                "low-precision",
+                replace=TABLE,
+                by=other_table(
+                    "torch.outer(torch.arange(rows).double(), "
+                    "(base ** (-2 * torch.arange(d // 2).double() / d)).bfloat16().double())"
+                ),
+                keeps=0.7,
+                hint="Keep the speeds in float64: with 16 bits far positions get quite other angles.",
             ),
         ],
     ),

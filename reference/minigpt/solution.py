@@ -685,17 +685,18 @@ def train(model: nn.Module, data: Tensor, steps: int, batch: int, lr: float, gen
 #     plt.show()
 
 # %% [markdown]
-# What has it learned? Let it write, one character at a time, with your `step`.
+# What has it learned? Let it write five texts, one character at a time, with your `step`. They are as long as the
+# windows it was trained on, 32 characters: at positions that it has never seen it would soon write nonsense.
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "8"}
-# gen, new, cache, said = torch.Generator().manual_seed(2), encode("the "), None, "the "
+# gen, cache = torch.Generator().manual_seed(2), None
+# written = new = encode("the ").expand(5, -1)
 # with torch.no_grad():
-#     new = new[None]
-#     for _ in range(120):
+#     while written.shape[1] < 32:
 #         logits, cache = step(model, new, cache)
 #         new = torch.multinomial(torch.softmax(logits[:, -1], dim=-1), 1, generator=gen)
-#         said += decode(new[0])
-# print(said)
+#         written = torch.cat([written, new], dim=1)
+# print("\n".join(map(decode, written)))
 
 # %% [markdown]
 # ## Hand calculations (12 points)

@@ -524,7 +524,7 @@ train_text, test_text = text[:18000], text[18000:]
 # not seen.
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "8"}
-# sentence = "The unkindest lanterns rewatched naïve robots!"
+# sentence = "The unkindest naïve robot!"
 # learned = train_bpe(dict(Counter(pretokenize(train_text))), 150)
 # used = Counter(encode_text(train_text, learned))
 # words = build_vocab(train_text.split(), 300)
@@ -547,7 +547,7 @@ train_text, test_text = text[:18000], text[18000:]
 #     for name, tokens in rows.items():
 #         print(f"{name:>9} {len(tokens):3} " + "|".join(token.replace(" ", "·") for token in tokens))
 # else:
-#     figure, axes = plt.subplots(figsize=(12, 3.4))
+#     figure, axes = plt.subplots(figsize=(10, 3.4))
 #     for line, (name, tokens) in enumerate(rows.items()):
 #         place = 0.0
 #         for number, token in enumerate(tokens):
@@ -555,12 +555,12 @@ train_text, test_text = text[:18000], text[18000:]
 #             colour = plt.get_cmap("Pastel1")(number % 8)
 #             axes.barh(-line, width, left=place, height=0.7, color=colour, edgecolor="white")
 #             shown = token.replace(" ", "·")
-#             axes.text(place + width / 2, -line, shown, ha="center", va="center", family="monospace", fontsize=6.5)
+#             axes.text(place + width / 2, -line, shown, ha="center", va="center", family="monospace", fontsize=9)
 #             place += width
-#         axes.text(place + 1, -line, f"{len(tokens)} tokens", va="center", fontsize=8)
+#         axes.text(place + 1, -line, f"{len(tokens)} tokens", va="center", fontsize=9)
 #     axes.set_yticks([-line for line in range(len(rows))], list(rows))
 #     axes.set_xticks([])
-#     axes.set_xlim(0, 140)
+#     axes.set_xlim(0, 81)
 #     axes.spines[:].set_visible(False)
 #     axes.set_title("Tokens side by side (· is a space)")
 #     plt.show()

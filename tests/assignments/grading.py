@@ -61,6 +61,8 @@ STUDENT = "ada"
 Outcomes = dict[str, Outcome]
 #: The name of a function and the arguments of one call.
 Called = tuple[str, tuple[Any, ...]]
+#: A notebook's namespace and the question that it is graded for; None for all.
+Asked = tuple[Mapping[str, Any], str | None]
 
 
 def earned(outcomes: Outcomes, question: str | None = None) -> Fraction:
@@ -206,6 +208,28 @@ class Grading:
         outcomes = self.grade(self.reference(self.checks.alternative_change(alternative)), alternative.question)
         lost = {number for number, o in outcomes.items() if o.earned != o.spec.points}
         assert lost == set(alternative.forfeits), describe(outcomes)
+
+    # ── threads ───────────────────────────────────────────────────────────────────────────────────────────────
+    def with_mistakes(self, hypotheses: Iterable[Hypothesis]) -> list[Asked]:
+        """The notebooks of mistakes, each with its question."""
+        return [(self.variant(hypothesis), hypothesis.question) for hypothesis in hypotheses]
+
+    def with_alternatives(self) -> list[Asked]:
+        """The notebooks of other right ways, each with its question."""
+        change = self.checks.alternative_change
+        return [(self.reference(change(alternative)), alternative.question) for alternative in self.checks.alternatives]
+
+    @in_a_child
+    def assert_threads_change_nothing(self, asked: Iterable[Asked]) -> None:
+        """Verdicts, points and names are the same with one thread and with two."""
+        for space, question in asked:
+            found = []
+            for threads in (1, 2):
+                torch.set_num_threads(threads)
+                self.checks.oracle._answers.clear()  # the reference is worked out again, with as many threads
+                outcomes = self.grade(space, *(() if question is None else (question,)))
+                found.append([(number, o.verdict, o.earned, o.mistakes) for number, o in outcomes.items()])
+            assert found[0] == found[1]
 
     def assert_shares(self, questions: Iterable[str], within: float, **shares: float) -> None:
         """The points of tagged checks are these shares of a question's, give or take `within` points."""

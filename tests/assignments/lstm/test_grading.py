@@ -12,7 +12,7 @@ import torch
 from autograder.checks.mistakes import Hypothesis
 from autograder.model import Verdict
 from autograder.seeds import Draw
-from tests.assignments.grading import Grading, describe, earned, in_a_child
+from tests.assignments.grading import Grading, describe, earned
 
 grading = Grading("lstm")
 grade, variant = grading.grade, grading.variant
@@ -207,30 +207,15 @@ def test_other_right_ways_lose_nothing(alternative: Any) -> None:
 
 
 # ── threads ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-@in_a_child
-def assert_threads_change_nothing(spaces: list[tuple[dict[str, Any], str]]) -> None:
-    for space, question in spaces:
-        found = []
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            grading.checks.oracle._answers.clear()  # the reference is worked out again, with as many threads
-            outcomes = grade(space, question)
-            found.append([(number, o.verdict, o.earned, o.mistakes) for number, o in outcomes.items()])
-        assert found[0] == found[1]
-
-
 def test_one_thread_and_two_give_the_same_verdicts() -> None:
     """Every twentieth mistake: no verdict, no name and no point depends on threads."""
-    assert_threads_change_nothing([(variant(h), h.question) for h in grading.singles()[::20]])
+    grading.assert_threads_change_nothing(grading.with_mistakes(grading.singles()[::20]))
 
 
 @pytest.mark.slow
 def test_threads_change_no_verdict_of_mistakes_and_alternatives() -> None:
     """All of them."""
-    others = [
-        (grading.reference(grading.checks.alternative_change(a)), a.question) for a in grading.checks.alternatives
-    ]
-    assert_threads_change_nothing([(variant(h), h.question) for h in grading.singles()] + others)
+    grading.assert_threads_change_nothing(grading.with_mistakes(grading.singles()) + grading.with_alternatives())
 
 
 # ── draws ───────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -19,7 +19,7 @@ from autograder.checks.mistakes import Hypothesis
 from autograder.model import Verdict
 from autograder.plan import Build, Call, Load
 from autograder.seeds import Draw
-from tests.assignments.grading import COURSE, Grading, describe, earned, in_a_child, same
+from tests.assignments.grading import COURSE, Grading, describe, earned, same
 
 CHEAP = ("1", "2", "3", "4", "5", "6", "7", "9")
 grading = Grading("minigpt")
@@ -124,6 +124,13 @@ def test_each_mistake_loses_what_it_should_and_is_named(hypothesis: Hypothesis) 
 def test_each_mistake_of_training_is_named_on_the_one_window(hypothesis: Hypothesis) -> None:
     """Where nothing is random the losses name the mistake; the long run declares what it loses."""
     grading.assert_loses_what_it_should(hypothesis, grade(variant(hypothesis), "8"))
+
+
+@pytest.mark.parametrize(("key", "number"), [("1:low-precision", "1.4"), ("2:low-precision", "2.4")])
+def test_speeds_of_16_bits_are_noticed_at_far_positions(key: str, number: str) -> None:
+    """bfloat16 keeps three digits of a speed: the check with positions near 1000 fails and says so."""
+    outcome = grade(variant(grading.single(key)), number[0])[number]
+    assert (outcome.verdict, outcome.mistakes) == (Verdict.FAILED, ("low-precision",))
 
 
 FOLLOWED = ["1:half-exponent", "1:all-ones", "1:base-fixed", "2:interleaved", "2:no-minus", "2:positions-ignored"]
@@ -279,37 +286,16 @@ def test_other_ways_to_train_lose_nothing(alternative: Any) -> None:
 
 
 # ── threads ─────────────────────────────────────────────────────────────────────────────────────────────────────────
-def verdicts(space: Any, *questions: str) -> list[tuple[Any, ...]]:
-    return [(number, o.verdict, o.earned, o.mistakes) for number, o in grade(space, *questions).items()]
-
-
-@in_a_child
-def assert_threads_change_nothing(spaces: list[tuple[dict[str, Any], str]]) -> None:
-    for space, question in spaces:
-        found = []
-        for threads in (1, 2):
-            torch.set_num_threads(threads)
-            grading.checks.oracle._answers.clear()  # the reference is worked out again, with as many threads
-            found.append(verdicts(space, question))
-        assert found[0] == found[1]
-
-
-def alternative_spaces(*questions: str) -> list[tuple[dict[str, Any], str]]:
-    found = [a for a in grading.checks.alternatives if not questions or a.question in questions]
-    return [(grading.reference(grading.checks.alternative_change(a)), a.question) for a in found]
-
-
 def test_one_thread_and_two_give_the_same_verdicts() -> None:
-    """The reference and a mistake of each class and function that works with matrices."""
-    singles = [grading.single(name) for name in ("4:not-scaled", "6:gelu-exact")]
-    assert_threads_change_nothing([(variant(h), h.question) for h in singles])
+    """A mistake of each class that works with matrices."""
+    grading.assert_threads_change_nothing(grading.with_mistakes(map(grading.single, ("4:not-scaled", "6:gelu-exact"))))
 
 
 @pytest.mark.slow
 def test_threads_change_no_verdict_of_mistakes_and_alternatives() -> None:
     """All of them, the training with its bands too: no verdict, no name and no point depends on threads."""
-    mistakes = [(variant(h), h.question) for h in grading.singles(*(str(q) for q in range(1, 9)))]
-    assert_threads_change_nothing(mistakes + alternative_spaces())
+    mistakes = grading.singles(*(str(q) for q in range(1, 9)))
+    grading.assert_threads_change_nothing(grading.with_mistakes(mistakes) + grading.with_alternatives())
 
 
 # ── draws ───────────────────────────────────────────────────────────────────────────────────────────────────────────
