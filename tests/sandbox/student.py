@@ -29,7 +29,7 @@ class Student:
     def start(self, code: str, value: str = "None") -> None:
         """Send the cell and don't wait."""
         content = {"code": code, "silent": False, "store_history": False, "allow_stdin": False}
-        content |= {"user_expressions": {"value": f"repr({value})"}, "stop_on_error": True}
+        content |= {"user_expressions": {"value": f"repr({value})"}, "stop_on_error": False}
         self._session.send(self._shell, "execute_request", content)
 
     def finish(self, seconds: float = 20.0) -> Any:
