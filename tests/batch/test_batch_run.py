@@ -207,7 +207,8 @@ def test_a_grader_does_not_grow_with_its_students(tmp_path: Path) -> None:
         for number in range(400):
             out = str(tmp_path / f"out{number % 2}")
             request = Request(str(one), str(COURSE), "mini", out=out, student=f"{number:08d}", secret=SECRET)
-            assert grader.grade(request).earned == 18  # the hand calculation has another student's numbers
+            # The hand calculation has another student's numbers, which now and then are the same ones.
+            assert grader.grade(request).earned in (18, 20)
             if number == 99:
                 before = resident(grader.pid)
         assert resident(grader.pid) - before < 4 * 2**20
