@@ -66,6 +66,10 @@ class Oracle:
                 self._spaces.popitem(last=False)
         return space
 
+    def forget(self) -> None:
+        """Drop the answers that are kept: other draws are coming."""
+        self._answers.clear()
+
     def _answer(
         self,
         name: str,

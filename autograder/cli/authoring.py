@@ -57,6 +57,10 @@ def validate(
     course: CourseOption = None,
     question: Annotated[str | None, typer.Option("--question", help="Only this question, e.g. 3.")] = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="How many seeds the sweep draws inputs from.")] = 5,
+    mutants: Annotated[
+        int | None,
+        typer.Option("--mutants", min=0, help="At most so many generated mutants, spread evenly. [default: all]"),
+    ] = None,
     sandbox: Annotated[bool, typer.Option(help="Also grade each variant once as a notebook.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
@@ -65,7 +69,7 @@ def validate(
     from autograder.worker import exec_grader
 
     root = find_course(Path.cwd(), course)
-    values = {"course": str(root), "assignment": assignment, "question": question, "seeds": seeds}
+    values = {"course": str(root), "assignment": assignment, "question": question, "seeds": seeds, "mutants": mutants}
     exec_grader({"command": "validate", **values, "sandbox": sandbox, "as_json": as_json})
 
 
@@ -92,6 +96,7 @@ def _obey_validate(orders: dict[str, Any], zygote: Zygote) -> int:
             secret=course.secret,
             seeds=draws,
             question=orders["question"],
+            mutants=orders["mutants"],
             grade_variant=grader,
             on_rows=tell,
         )

@@ -127,11 +127,11 @@ class Grading:
         return self.examine(namespace, *questions, secret=secret)[0]
 
     def validate(
-        self, question: str, seeds: Iterable[int | None] = (None,), *, with_mutants: bool = True
+        self, question: str, seeds: Iterable[int | None] = (None,), *, mutants: int | None = None
     ) -> Validation:
         """Put one question's whole catalogue to the test."""
         return validate(
-            self.checks, secret=self.secret, seeds=tuple(seeds), question=question, with_mutants=with_mutants
+            self.checks, secret=self.secret, seeds=tuple(seeds), question=question, mutants=mutants
         )
 
     # ── pretended notebooks ───────────────────────────────────────────────────────────────────────────────────

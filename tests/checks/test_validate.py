@@ -50,7 +50,7 @@ def test_the_mini_course_is_well_on_several_seeds(mini: Any) -> None:
 def test_a_mistake_that_no_check_notices_is_found(course: Any) -> None:
     """A contract alone can't see a wrong factor."""
     tiny = course(check(body='self.contract("double", x)'), mistakes=f"MISTAKES = [{TRIPLES}]")
-    rows = failures(tiny, with_mutants=False)
+    rows = failures(tiny, mutants=0)
     assert any(row.kind == "mistake" and "not noticed" in row.detail and row.checks == ("1.1",) for row in rows)
 
 
@@ -58,37 +58,37 @@ def test_two_mistakes_that_look_alike_are_found_unless_the_author_says_why(cours
     """`Same` names them as one."""
     twin = 'Mistake("adds", question="1", function="double", replace="x * 2", by="x + 2 * x", keeps=0.5, hint="h")'
     tiny = course(check(), mistakes=f"MISTAKES = [{TRIPLES}, {twin}]")
-    assert any(row.kind == "equal" for row in failures(tiny, with_mutants=False))
+    assert any(row.kind == "equal" for row in failures(tiny, mutants=0))
     excused = course(
         check(), mistakes=f'MISTAKES = [{TRIPLES}, {twin}, Same(("triples", "adds"), reason="3x = x + 2x")]'
     )
-    assert failures(excused, with_mutants=False) == []
+    assert failures(excused, mutants=0) == []
 
 
 def test_a_mistake_that_is_no_mistake_is_found(course: Any) -> None:
     """It equals the reference: it belongs to the alternatives."""
     same = 'Mistake("sum", question="1", function="double", replace="x * 2", by="x + x", keeps=0.5, hint="h")'
-    kinds = {row.kind for row in failures(course(check(), mistakes=f"MISTAKES = [{same}]"), with_mutants=False)}
+    kinds = {row.kind for row in failures(course(check(), mistakes=f"MISTAKES = [{same}]"), mutants=0)}
     assert kinds == {"mistake", "equal"}
 
 
 def test_a_wrong_alternative_is_found(course: Any) -> None:
     """With the points that it loses."""
     tiny = course(check(), alternatives='ALTERNATIVES = [Alternative("1", "wrong", source="def double(x): return x")]')
-    rows = failures(tiny, with_mutants=False)
+    rows = failures(tiny, mutants=0)
     assert [(row.kind, row.name, row.detail) for row in rows] == [("alternative", "wrong", "loses 2 points")]
 
 
 def test_a_check_that_an_empty_answer_passes_is_found(course: Any) -> None:
     """Points for nothing."""
-    rows = failures(course(check(body="pass")), with_mutants=False)
+    rows = failures(course(check(body="pass")), mutants=0)
     assert [row.kind for row in rows] == ["empty"]
 
 
 def test_a_check_that_its_reference_fails_is_found(course: Any) -> None:
     """Nobody could get these points."""
     tiny = course(check(body='self.expect(False, "Never.")'))
-    assert "reference" in {row.kind for row in failures(tiny, with_mutants=False)}
+    assert "reference" in {row.kind for row in failures(tiny, mutants=0)}
 
 
 def test_weak_checks_let_mutants_live(course: Any) -> None:
@@ -98,6 +98,36 @@ def test_weak_checks_let_mutants_live(course: Any) -> None:
     assert any(row.kind == "survivor" and "double" in row.name for row in found.rows)
     assert [row.kind for row in found.failures] == ["mutants"]
     assert failures(course(check())) == []
+
+
+def test_so_many_mutants_are_tried_as_wanted(course: Any) -> None:
+    """Spread over the text, never more than asked for; none with 0."""
+    tiny = course(check())
+
+    def tried(most: int | None) -> int:
+        rows = [row for row in validate(tiny.checks, secret=SECRET, mutants=most).rows if row.kind == "mutants"]
+        return int(rows[0].detail.split()[2]) if rows else 0
+
+    every = tried(None)
+    assert every > 1
+    assert tried(0) == 0
+    assert all(1 <= tried(most) <= most for most in range(1, every))
+    assert tried(every) == tried(every + 7) == every
+
+
+def test_values_that_no_check_compares_tell_nothing_apart(course: Any) -> None:
+    """Two mistakes that differ in the values of a contract's call only are one to every check."""
+    mistakes = """
+MISTAKES = [
+    Mistake("at-two", question="1", function="double", replace="2 * x", by="2 * x if x != 50 else 2.5", keeps=0, hint="h"),
+    Mistake("at-three", question="1", function="double", replace="2 * x", by="2 * x if x != 50 else 3.5", keeps=0, hint="h"),
+]
+"""
+    solution = "def double(x):\n    return 2 * x\n"
+    asked = course(check(body='self.contract("double", 50)'), solution=solution, mistakes=mistakes)
+    assert "equal" in {row.kind for row in failures(asked, mutants=0)}
+    compared = course(check(body='self.agree("double", 50)'), solution=solution, mistakes=mistakes)
+    assert "equal" not in {row.kind for row in failures(compared, mutants=0)}
 
 
 def test_each_variant_can_be_graded_once_for_real(mini: Any) -> None:
@@ -110,7 +140,7 @@ def test_each_variant_can_be_graded_once_for_real(mini: Any) -> None:
         space["hand"] = dict(variant.hand)
         return mini.run(LocalSession(space), student_id=STUDENT).outcomes
 
-    found = validate(mini.checks, secret=SECRET, with_mutants=False, grade_variant=grade)
+    found = validate(mini.checks, secret=SECRET, mutants=0, grade_variant=grade)
     assert found.ok
     assert len({(variant.kind, variant.name) for variant in seen}) == len(seen) > 10
     for variant in seen:
@@ -140,9 +170,9 @@ class A(Question):
             self.agree("double", x)
 '''
     tiny = course(checks.replace("POOL", "400"), solution=solution, mistakes=mistakes)
-    assert failures(tiny, with_mutants=False) == []
+    assert failures(tiny, mutants=0) == []
     few = course(checks.replace("POOL", "4"), solution=solution, mistakes=mistakes)
-    assert {"draws", "mistake"} <= {row.kind for row in failures(few, with_mutants=False)}
+    assert {"draws", "mistake"} <= {row.kind for row in failures(few, mutants=0)}
 
 
 @pytest.mark.parametrize(

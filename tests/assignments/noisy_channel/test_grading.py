@@ -139,7 +139,7 @@ def test_no_verdict_depends_on_the_number_of_threads() -> None:
 @pytest.mark.parametrize("question", ["1", "3"])
 def test_pairs_are_named(question: str) -> None:
     """All pairs of edits of a question are told apart, and the losses add, unless one edit hides the other."""
-    result = grading.validate(question, with_mutants=False)
+    result = grading.validate(question, mutants=0)
     assert result.share("pair")[1] > 15
     assert result.ok, "\n".join(str(row) for row in result.failures)
 

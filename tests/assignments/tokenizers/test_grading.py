@@ -70,7 +70,7 @@ def test_the_whole_catalogue(question: str) -> None:
 @pytest.mark.parametrize("question", grading.questions)
 def test_the_whole_catalogue_on_other_seeds(question: str) -> None:
     """The same on five other seeds."""
-    result = grading.validate(question, (1, 2, 3, 4, 5), with_mutants=False)
+    result = grading.validate(question, (1, 2, 3, 4, 5), mutants=0)
     assert result.ok, "\n".join(str(row) for row in result.failures)
 
 
