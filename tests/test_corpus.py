@@ -6,6 +6,7 @@ the tests, so that a case that spoils a grader spoils the cases after it.
 
 from __future__ import annotations
 
+import difflib
 import os
 import queue
 import random
@@ -39,7 +40,8 @@ def keepers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[queue.Queue[Ke
     """Grader processes, started from a process that holds a secret in its environment."""
     os.environ["SOFTMARK_CANARY"] = canary = f"canary{secrets.token_hex(8)}"
     shelf: queue.Queue[Keeper] = queue.Queue()
-    made = [Keeper(tmp_path_factory.mktemp("zoo")) for _ in range(GRADERS)]
+    token = secrets.token_hex(8)  # of all of them: what a wrong answer is told depends on the draws
+    made = [Keeper(tmp_path_factory.mktemp("zoo"), token) for _ in range(GRADERS)]
     for keeper in made:
         keeper.canaries = (*keeper.canaries, canary)
         shelf.put(keeper)
@@ -228,13 +230,29 @@ def test_the_order_changes_nothing(
     keepers: queue.Queue[Keeper], graded: Callable[[Visit], tuple[Observed, Keeper]]
 ) -> None:
     """Graded once more, in another random order, every hand-in gets the result that it got before; all but those that
-    race with themselves."""
+    race with themselves. A cell that was too slow once, beside another grader, is settled by a run alone."""
     before = {visit.id: _result(graded(visit)[0]) for visit in _ALL}
     with ThreadPoolExecutor(GRADERS) as pool:
         shuffled = random.sample(_ALL, len(_ALL))
         again = list(pool.map(lambda visit: (visit.id, _result(_grade(keepers, visit)[0])), shuffled))
     fixed = {visit.id for visit in _ALL if not visit.case.races}
-    assert {name: result for name, result in again if name in fixed and before[name] != result} == {}
+    changed = {name: _difference(before[name], result) for name, result in again if name in fixed}
+    late = {name for name, lines in changed.items() if _only_late(lines)}
+    alone = {visit.id: _result(_grade(keepers, visit)[0]) for visit in shuffled if visit.id in late}
+    for name in late:
+        if alone[name] in (before[name], dict(again)[name]):
+            del changed[name]
+    assert {name: lines for name, lines in changed.items() if lines} == {}
+
+
+def _only_late(lines: list[str]) -> bool:
+    """No points and no texts differ, and a cell met its limit in one of the two runs."""
+    return all(re.match(r"[-+] \('cell', ", line) for line in lines) and any("'limit'" in line for line in lines)
+
+
+def _difference(before: str, after: str) -> list[str]:
+    lines = difflib.ndiff(before.splitlines(), after.splitlines())
+    return [line for line in lines if line.startswith(("-", "+"))]
 
 
 def _result(observed: Observed) -> str:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import copy
 import gzip
-import hashlib
 import importlib.util
 import io
 import json
 import os
+import random
 import re
 import secrets
 import shutil
@@ -258,18 +258,28 @@ class Observed:
 
 
 def digest(report: Report) -> str:
-    """What must be the same whenever the same hand-in is graded."""
+    """What must be the same whenever the same hand-in is graded, a line each.
+
+    Which limit a runaway cell meets first is the machine's business.
+    """
     rows = [(o.spec.number, str(o.verdict), str(o.earned), str(o.reason), o.explanation) for o in report.outcomes]
-    notes = [note.text for note in report.notes]
-    cells = [(cell.index, str(cell.status), cell.ename) for cell in report.cells]
-    return hashlib.sha256(repr((rows, notes, cells, report.refused)).encode()).hexdigest()
+    notes = [("note", note.text) for note in report.notes]
+    cells = [
+        ("cell", cell.index, *(("limit",) if cell.status.startswith("limit:") else (str(cell.status), cell.ename)))
+        for cell in report.cells
+    ]
+    return "\n".join(map(repr, [*rows, *notes, *cells, ("refused", report.refused)]))
 
 
 @dataclass
 class Keeper:
-    """One grader process that sees many hand-ins, and a course with canaries in every hidden file."""
+    """One grader process that sees many hand-ins, and a course with canaries in every hidden file.
+
+    token: keepers of one token have the same canaries, and so the same draws.
+    """
 
     folder: Path
+    token: str = field(default_factory=lambda: secrets.token_hex(8))
     canaries: tuple[str, ...] = ()
     base_memory: int = 0
     honest: str = ""
@@ -279,7 +289,7 @@ class Keeper:
 
     def __post_init__(self) -> None:
         self.course = self.folder / "course"
-        self.canaries = plant(self.course)
+        self.canaries = plant(self.course, self.token)
 
     @property
     def grader(self) -> Grader:
@@ -343,11 +353,12 @@ class Keeper:
             killer.cancel()
 
 
-def plant(course: Path) -> tuple[str, ...]:
-    """Copy the zoo's course with a random canary in every hidden file; returns all texts that nobody may see."""
+def plant(course: Path, token: str) -> tuple[str, ...]:
+    """Copy the zoo's course with a canary in every hidden file; returns all texts that nobody may see."""
     shutil.copytree(COURSE, course)
-    canary, word = f"canary{secrets.token_hex(8)}", f"w{secrets.token_hex(6)}"
-    number = str(6_000_000 + secrets.randbelow(999_999))
+    chance = random.Random(token)
+    canary, word = f"canary{token}", f"w{chance.randbytes(6).hex()}"
+    number = str(6_000_000 + chance.randrange(999_999))
     for path in (course / "reference").rglob("*.py"):
         text = path.read_text().replace("canaryword", word).replace("7654321", number)
         path.write_text(f"{text}\nCANARY = {canary!r}\n")
