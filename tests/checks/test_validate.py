@@ -119,8 +119,8 @@ def test_values_that_no_check_compares_tell_nothing_apart(course: Any) -> None:
     """Two mistakes that differ in the values of a contract's call only are one to every check."""
     mistakes = """
 MISTAKES = [
-    Mistake("at-two", question="1", function="double", replace="2 * x", by="2 * x if x != 50 else 2.5", keeps=0, hint="h"),
-    Mistake("at-three", question="1", function="double", replace="2 * x", by="2 * x if x != 50 else 3.5", keeps=0, hint="h"),
+    Mistake("two", question="1", function="double", replace="2 * x", by="2.5 if x == 50 else x", keeps=0, hint="h"),
+    Mistake("three", question="1", function="double", replace="2 * x", by="3.5 if x == 50 else x", keeps=0, hint="h"),
 ]
 """
     solution = "def double(x):\n    return 2 * x\n"
