@@ -52,6 +52,7 @@ def _points(value: object) -> Fraction:
 Points = Annotated[Fraction, BeforeValidator(_points)]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 Identifier = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+Module = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")]
 QuestionId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 
 
@@ -128,6 +129,7 @@ class _File(_Table):
     notebook: Text | None = None
     visibility: Visibility = Visibility.VISIBLE
     require_isolation: Level = Level.C
+    preload: tuple[Module, ...] = ()
     questions: tuple[_Question, ...] = Field(min_length=1)
     limits: _Limits = _Limits()
     gradescope: _Gradescope = _Gradescope()
@@ -205,6 +207,7 @@ def load_assignment(course: Path, name: str) -> Assignment:
         written_points=read.written_points,
         visibility=read.visibility,
         require_isolation=read.require_isolation,
+        preload=read.preload,
         limits=_limits(read.limits),
         settings=read.model_dump(include={"gradescope", "leaderboard"}, exclude_none=True),
     )

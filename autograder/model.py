@@ -169,7 +169,8 @@ class CheckSpec:
 class Assignment:
     """`assignment.toml`, read and checked.
 
-    folder: the public folder · reference: the hidden one · secret: from the course, mixed into every seed.
+    folder: the public folder · reference: the hidden one · preload: public modules that most hand-ins import, which
+    a grader of many imports once.
     """
 
     name: str
@@ -183,6 +184,7 @@ class Assignment:
     written_points: Fraction = Fraction(0)
     visibility: Visibility = Visibility.VISIBLE
     require_isolation: Level = Level.C
+    preload: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     settings: Mapping[str, Any] = field(default_factory=dict)  # the validated rest of the file, e.g. [gradescope]
 

@@ -163,6 +163,7 @@ def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course],
     if key not in courses:
         secret = request.secret.encode() if request.secret else None
         courses[key] = open_course(Path(request.course), request.assignment, secret=secret)
+        zygote.preload(courses[key].assignment.preload)
     out = Path(request.out) if request.out else None
     if out is not None:
         with _writing(out):

@@ -45,7 +45,8 @@ OWN = (
     | MAKE_DIR | MAKE_REG | MAKE_SOCK | MAKE_FIFO | MAKE_SYM
 )  # fmt: skip
 
-_ETC = ("ld.so.cache", "localtime", "ssl", "fonts", "mime.types", "nsswitch.conf", "passwd", "group")
+#: What libraries read; `debian_version` is for pip, which ends in a traceback without it.
+_ETC = ("ld.so.cache", "localtime", "ssl", "fonts", "mime.types", "nsswitch.conf", "passwd", "group", "debian_version")
 
 
 @dataclass(frozen=True, slots=True)

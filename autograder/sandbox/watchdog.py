@@ -28,7 +28,7 @@ __all__ = ["Usage", "Watchdog"]
 _FORKS = 8
 _CGROUP_SHARE = 0.9
 _LEAST_FREE = 64 * 2**20
-_WALK_EVERY = 1.0  # seconds
+_WALK_EVERY = 0.25  # seconds
 _SHM = Path("/dev/shm")
 
 

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from autograder.errors import GraderFault
+from autograder.errors import CourseError, GraderFault
 from autograder.model import Isolation
 from autograder.sandbox import killing, processes
 from autograder.sandbox.libc import (
@@ -54,7 +54,7 @@ _STATE: dict[str, bool] = {}
 def preload(modules: Sequence[str] = ()) -> None:
     """Import what kernel and grader share, torch first. Idempotent; nothing here starts a thread.
 
-    modules: more public modules that the course's notebooks need anyway, e.g. `matplotlib.pyplot`.
+    modules: more public modules that the course's notebooks need anyway, e.g. `torch._dynamo`.
     The caller has set OMP_NUM_THREADS=1.
     """
     if not _STATE.get("loaded"):
@@ -175,6 +175,12 @@ class Zygote:
         if order.removed not in self._isolation:
             self._isolation[order.removed] = isolation_of(self.ask("layers", confinement=order.to_json())["missing"])
         return self._isolation[order.removed]
+
+    def preload(self, modules: Sequence[str]) -> None:
+        """Import public modules that later kernels would import each. Raises CourseError when one can't be."""
+        failed = self.ask("preload", modules=list(modules))["failed"] if modules else None
+        if failed is not None:
+            raise CourseError(f"this can't be imported for the kernels: {failed}", key="preload")
 
     def memory(self) -> int:
         """Bytes that a kernel seems to hold before it does anything, since it shares them with the zygote."""
@@ -380,6 +386,15 @@ class _Server:
             raise ChildProcessError("the child that tries the layers died; its traceback is above")
         return {"missing": json.loads(answer)}
 
+    def _preload(self, _: list[int], modules: list[str]) -> dict[str, Any]:
+        try:
+            preload(modules)
+        except Exception as error:
+            return {"failed": f"{type(error).__name__}: {error}"}
+        _assert_single_thread()
+        gc.freeze()
+        return {"failed": None}
+
     def _signal(self, _: list[int], pid: int, number: int) -> dict[str, Any]:
         if pid in self._children:  # not reaped, so the pid is still its own
             with contextlib.suppress(ProcessLookupError):
@@ -399,6 +414,7 @@ class _Server:
     _actions: Mapping[str, Callable[..., dict[str, Any]]] = {
         "spawn": _spawn,
         "layers": _layers,
+        "preload": _preload,
         "signal": _signal,
         "kill": _kill,
     }
