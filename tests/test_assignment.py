@@ -112,6 +112,7 @@ order = "asc"
         ("total = 3", 'total = 3\nname = "other"', "name", "differs from the folder"),
         ("total = 3", 'total = 3\nnotebook = "../x.ipynb"', "notebook", "plain file name"),
         ("total = 3", 'total = 3\nvisibility = "sometimes"', "visibility", "visible"),
+        ("total = 3", 'total = 3\npreload = ["os; print()"]', "preload.0", "pattern"),
         ("total = 3", "total = 3\n[limits]\ncell_second = 2", "limits.cell_second", "unknown key"),
         ("total = 3", "total = ", None, "not valid TOML"),
     ],

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from autograder.execute.outputs import CUT, Outputs
-from autograder.execute.pump import BAD_FRAMES_ALLOWED, DELIMITER, Ending, Pump
+from autograder.execute.pump import BAD_FRAMES_ALLOWED, DELIMITER, WATCH_SECONDS, Ending, Pump
 from autograder.hints import hint, hints_about
 from autograder.model import CellRecord, CellStatus, Limits, Reason
 
@@ -284,6 +284,20 @@ def test_the_watchdog_is_heard_between_messages(context: zmq.Context[Any]) -> No
     ending, _, took = played(context, lambda _: iter(()), seconds=20, over=Reason.LIMIT_MEMORY)
     assert ending.status is CellStatus.MEMORY
     assert took < SLACK
+
+
+def test_a_limit_that_is_broken_at_the_deadline_gives_its_name(context: zmq.Context[Any]) -> None:
+    """When the time is up, the watchdog is asked once more: what took the time may be what it watches."""
+    ending, _, _ = played(context, lambda _: iter(()), seconds=WATCH_SECONDS / 2, over=Reason.LIMIT_DISK)
+    assert ending.status is CellStatus.DISK
+
+
+def test_a_reply_in_time_counts_without_its_idle(context: zmq.Context[Any]) -> None:
+    """A flood may have dropped the broadcast: a cell whose reply came before its limit has not broken it."""
+    ending, _, took = played(context, lambda msg_id: iter(ended(msg_id)[:1]))
+    assert ending.status is CellStatus.OK
+    assert not ending.fatal
+    assert took >= SECONDS
 
 
 # ── advice ────────────────────────────────────────────────────────────────────────────────────────────────────

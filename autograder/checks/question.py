@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from autograder.checks.compare import Tolerance
-from autograder.checks.desk import Blocked, Desk, Mode, Record, Unmet
+from autograder.checks.desk import Blocked, Desk, Mode, Pause, Record, Unmet
 from autograder.model import Reason, Value
 from autograder.plan import Call, Get, Plan, Read, Served, call, read
 from autograder.seeds import Draw
@@ -171,6 +171,19 @@ class Question(unittest.TestCase):
         """FAILED, with this sentence, unless the condition holds. Values don't belong into the sentence."""
         if not bool(condition):
             raise Unmet(sentence)
+
+    def lost_before(self, *functions: str) -> bool:
+        """Whether one of these functions of earlier questions was found wrong, and has cost its points there.
+
+        For results that are more than one function's, such as a loss after training, where no follow-through is
+        possible. Ask it after the values are there.
+        """
+        if self._desk.kernel is None:
+            raise Pause  # a recording serves all submissions
+        unknown = [name for name in functions if name not in self._room.checks.source.names]
+        if unknown:
+            raise LookupError(f"the reference does not define {unknown[0]!r}")
+        return not self._room.wrong.isdisjoint(functions)
 
     # ── results other than right or wrong ─────────────────────────────────────────────────────────────────────
     def set_score(self, points: Any) -> None:

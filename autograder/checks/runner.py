@@ -122,9 +122,9 @@ class Examination:
 
     def __post_init__(self) -> None:
         self.line = Line(self.session, self.checks.assignment.limits.call_seconds)
-        self.room = Room(self.checks, root(self.secret, self.seed), self.student_id)
         self.judge = Judge(self.checks, self.line, self.run)
         self.follower = Follower(self.checks, self.line)
+        self.room = Room(self.checks, root(self.secret, self.seed), self.student_id, self.follower.wrong)
         self.fixtures = Fixtures()
 
     def question(self, id: str) -> list[Outcome]:

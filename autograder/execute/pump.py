@@ -170,10 +170,11 @@ class Pump:
         next_watch = time.monotonic() + WATCH_SECONDS
         while True:
             now = time.monotonic()
-            if cell.replied and (cell.idle or now - cell.replied_at > IDLE_SECONDS):
+            late = now >= deadline
+            if cell.replied and (cell.idle or late or now - cell.replied_at > IDLE_SECONDS):
                 return CellStatus.ERROR if cell.raised else CellStatus.OK
-            if now >= deadline:
-                return CellStatus.TIME
+            if late:  # what took the time may be a limit that is broken by now
+                return CellStatus((self._watch() or Reason.LIMIT_TIME).value)
             if now >= next_watch:
                 if (over := self._watch()) is not None:
                     return CellStatus(over.value)

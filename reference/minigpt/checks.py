@@ -952,6 +952,8 @@ COPIES = "The loss is far too low, for the model learns to repeat its input: the
 AHEAD = "The model predicts the id after the next one: the targets are shifted twice."
 REPEATS = "The loss is far too low on the text and high on another one: draw new windows in each step."
 POINTS_TO = " If Q4 or Q6 lose points too, repair them first."
+#: What a model says that learns, but has a part that is wrong. Where that part has cost points, these don't cost more.
+OF_THE_MODEL = {LEAKS, *(sentence for limit, _, sentence in BANDS if sentence and limit <= 1.60)}
 
 
 def verdict(last: float, unseen: Sequence[float]) -> tuple[float, str]:
@@ -1042,6 +1044,8 @@ class Training(Question):
         losses, logits = self.trained(RUN["steps"])
         unseen = unseen_losses(logits)
         share, sentence = verdict(sum(losses[-20:]) / 20, unseen)
+        if sentence in OF_THE_MODEL and self.lost_before("rope_angles", "apply_rope", "GroupedQueryAttention", "GPT"):
+            share = 1.0
         self.set_score(round(3.5 * share, 3))
         if LIMITS[0] < unseen[1] < 100:
             self.set_leaderboard_value(round(unseen[1], 4))

@@ -34,7 +34,6 @@ ANGLES = [
                 by="torch.ones_like(i)",
                 keeps=0.3,
                 hint="Each pair has its own speed.",
-                spills=("8.5",),  # the whole model learns less: 0.88 nats, outside of the band
             ),
             Mistake(
                 "low-precision",
@@ -80,7 +79,7 @@ ANGLES = [
             Mistake("offset-ignored", replace="offset + torch", by="torch", keeps=0.7, hint="Start at `offset`."),
             Mistake(
                 "offset-multiplied",
-                spills=("2", "4", "6", "8"),
+                spills=("2", "4", "6"),
                 replace="offset + torch",
                 by="offset * torch",
                 keeps=0.5,
@@ -249,7 +248,6 @@ ROPE = [
                 by=other_table("torch.arange(rows).double()[:, None]"),
                 keeps=0.3,
                 hint="Each pair has its own speed.",
-                spills=("8.5",),
             ),
             Mistake(
                 "reversed-speeds",
@@ -306,7 +304,6 @@ ROPE = [
                 edits=[("a * cos - b * sin", "a * cos"), ("b * cos + a * sin", "b * cos")],
                 keeps=0.2,
                 hint="Both numbers of a pair must mix.",
-                spills=("8.5",),  # 0.92 nats
             ),
             Mistake(
                 "partner-missing",
@@ -439,7 +436,6 @@ GQA = [
                 by="scores",
                 keeps=0.3,
                 hint="The future leaks: use the causal mask.",
-                spills=("8",),
             ),
             Mistake(
                 "mask-after-softmax",
@@ -454,7 +450,6 @@ GQA = [
                 by=".tril(1)",
                 keeps=0.6,
                 hint="Position t sees 0 … t, not t + 1.",
-                spills=("8",),
             ),
             Mistake(
                 "not-itself",
@@ -475,7 +470,6 @@ GQA = [
     ),
     Mistake(
         "over-queries",
-        spills=("8",),
         question="4",
         function="GroupedQueryAttention.forward",
         replace="dim=-1)",
@@ -566,7 +560,6 @@ GQA = [
                 replace=TURN,
                 keeps=0.4,
                 hint="Rotate after splitting into heads: d is one head's.",
-                spills=("8",),
                 by="split(self.apply_rope(z.transpose(1, 2).reshape(B, T, -1), positions, self.base))",
             ),
             Mistake(
@@ -575,7 +568,6 @@ GQA = [
                 by="pass",
                 keeps=0.4,
                 hint="RoPE is missing.",
-                spills=("8",),
             ),
         ],
     ),
@@ -590,7 +582,6 @@ GQA = [
                 by="rotate(q), k",
                 keeps=0.5,
                 hint="Rotate the keys too.",
-                spills=("8",),
             ),
             Mistake(
                 "k-only",
@@ -598,7 +589,6 @@ GQA = [
                 by="q, rotate(k)",
                 keeps=0.5,
                 hint="Rotate the queries too.",
-                spills=("8",),
             ),
             Mistake(
                 "v-too",
@@ -617,7 +607,6 @@ GQA = [
         by="heads.reshape",
         keeps=0.4,
         hint="Transpose before you reshape.",
-        spills=("8",),
     ),
     Mistake(
         "no-out-proj",
@@ -906,7 +895,6 @@ MODEL = [
                 hint="RoPE is missing in the model.",
                 by="set_start_values(self)\n        for block in self.blocks:\n"
                 "            block.attn.apply_rope = lambda z, *rest: z",
-                spills=("8",),
             ),
             Mistake(
                 "no-mask",
@@ -914,7 +902,6 @@ MODEL = [
                 keeps=0.3,
                 hint="The future leaks in the model.",
                 by="set_start_values(self)\n        for block in self.blocks:\n            block.attn.past.fill_(True)",
-                spills=("8",),
             ),
             Mistake(
                 "no-start-values",
@@ -923,7 +910,7 @@ MODEL = [
                 keeps=0.5,
                 hint="Call set_start_values at the end.",
                 pairs=False,
-                spills=("8",),
+                spills=("8.4",),
             ),
         ],
     ),

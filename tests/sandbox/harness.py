@@ -83,6 +83,24 @@ def modules() -> Any:
     return {"ours": names, "loaded": loaded}
 
 
+def preloaded() -> Any:
+    """Whether kernels hold a module that the zygote was told to import meanwhile; what a wrong name is told."""
+    with Zygote.fork(install=_no_agent) as zygote:
+
+        def holds() -> Any:
+            with Sandbox(zygote, Limits(), require=Level.A) as sandbox:
+                return _ask(sandbox, "import sys", "'statistics' in sys.modules")
+
+        before = holds()
+        zygote.preload(["statistics"])
+        after = holds()
+        try:
+            zygote.preload(["statistics", "no_such_module"])
+        except Exception as error:
+            return {"before": before, "after": after, "wrong": f"{type(error).__name__}: {error}"}
+    return {"before": before, "after": after, "wrong": None}
+
+
 def thread() -> Any:
     """Try to fork a zygote beside another thread."""
     preload()
@@ -249,7 +267,7 @@ def speed() -> Any:
 
 SCENARIOS: dict[str, Callable[[], Any]] = {
     scenario.__name__: scenario
-    for scenario in (memory, modules, thread, streams, agent, wait_to_be_killed, plain_user, ends, speed)
+    for scenario in (memory, modules, preloaded, thread, streams, agent, wait_to_be_killed, plain_user, ends, speed)
 }
 
 if __name__ == "__main__":

@@ -47,6 +47,15 @@ def test_a_kernel_holds_the_agent_and_nothing_hidden() -> None:
     assert "autograder.probe.client" not in seen["ours"]
 
 
+@pytest.mark.level_a
+def test_a_zygote_imports_what_a_course_asks_for() -> None:
+    """Later kernels hold it without an import of their own; a module that isn't there is the course's error."""
+    seen = _run("preloaded")
+    assert (seen["before"], seen["after"]) == (False, True)
+    assert seen["wrong"].startswith("CourseError")
+    assert "No module named 'no_such_module'" in seen["wrong"]
+
+
 def test_a_second_thread_refuses_the_fork() -> None:
     """A zygote is only forked from a process with one thread."""
     assert _run("thread")["refused"].startswith("GraderFault: the zygote must be forked from a process with one thread")
