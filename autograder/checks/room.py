@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import combinations
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ def root(secret: bytes, seed: int | None) -> bytes:
 class Room:
     """Hands out inputs. The draws are kept with the course, since they are the same for every student."""
 
-    def __init__(self, checks: Checks, base: bytes, student: str | None, wrong: Collection[str] = ()) -> None:
+    def __init__(self, checks: Checks, base: bytes, student: str | None, wrong: AbstractSet[str] = frozenset()) -> None:
         """wrong: functions of which a check of an earlier question failed; it grows meanwhile."""
         self.checks, self.base, self.student, self.wrong = checks, base, student, wrong
         self.call_seconds = checks.assignment.limits.call_seconds

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from itertools import product
 from types import FunctionType
@@ -952,8 +952,21 @@ COPIES = "The loss is far too low, for the model learns to repeat its input: the
 AHEAD = "The model predicts the id after the next one: the targets are shifted twice."
 REPEATS = "The loss is far too low on the text and high on another one: draw new windows in each step."
 POINTS_TO = " If Q4 or Q6 lose points too, repair them first."
-#: What a model says that learns, but has a part that is wrong. Where that part has cost points, these don't cost more.
-OF_THE_MODEL = {LEAKS, *(sentence for limit, _, sentence in BANDS if sentence and limit <= 1.60)}
+#: What a GPT is made of. Where one of them has cost its points before, `train` is judged on the bigram model.
+PARTS = ("rope_angles", "apply_rope", "GroupedQueryAttention", "GPT")
+#: Its loss after 200 steps with this rate is 1.69 nats on the text and 1.70 on the unseen one (1.66: no bigram model
+#: is better); the nearest wrong `train`, by the last position only, ends at 1.86 and 1.77.
+BIGRAM_RATE, BIGRAM_LIMIT = 0.1, 1.74
+
+
+@cache
+def bigram_training() -> Plan:
+    """`training_plan` with the bigram model of the notebook in place of the student's GPT."""
+    config = {"vocab": TRAINING["vocab"], "block": TRAINING["block"]}
+    arguments = (Ref("model"), training_text(), RUN["steps"], RUN["batch"], BIGRAM_RATE, Seeded(3))
+    make = (Build("model", "BigramModel", (config,)), Call("losses", "train", arguments))
+    judge = (Mode("model", False), Call("logits", "__call__", (unseen_text()[:, :-1],), on="model"))
+    return Plan((*make, *judge), ("losses", "logits"), "train")
 
 
 def verdict(last: float, unseen: Sequence[float]) -> tuple[float, str]:
@@ -962,10 +975,8 @@ def verdict(last: float, unseen: Sequence[float]) -> tuple[float, str]:
     unseen: with targets that are the inputs themselves, the next ids, the ids after the next.
     """
     best = min(range(3), key=lambda shift: unseen[shift])
-    if best == 0 and unseen[1] > 1.0:
-        return 0.3, COPIES
-    if best == 2 and unseen[1] > 1.0:
-        return 0.5, AHEAD
+    if unseen[1] > unseen[best] + 0.5:  # a model that has not learned guesses all three alike
+        return (0.3, COPIES) if best == 0 else (0.5, AHEAD)
     if not last >= LIMITS[0] or unseen[1] < LIMITS[0]:  # nan goes here too
         return 0.3, LEAKS if unseen[1] < 2 * LIMITS[0] else REPEATS
     return next((share, text) for limit, share, text in BANDS if last < limit or limit == math.inf)
@@ -1030,30 +1041,46 @@ class Training(Question):
     @weight(1.5)
     def test_first_steps(self) -> None:
         """The first loss is within 0.35 of ln V, and 40 steps bring it down by a quarter."""
-        losses, _ = self.trained(40)
-        first, end = losses[0], sum(losses[-10:]) / 10
-        usual = math.log(TRAINING["vocab"])
-        self.expect(abs(first - usual) < 0.35, "The first loss is near ln V, with the start values." + POINTS_TO)
-        self.expect(end < 0.75 * usual, "After 40 steps the loss is lower by a quarter." + POINTS_TO)
+        with self.unless_paid():
+            losses, _ = self.trained(40, training_plan(40))
+            first, end = losses[0], sum(losses[-10:]) / 10
+            usual = math.log(TRAINING["vocab"])
+            self.expect(abs(first - usual) < 0.35, "The first loss is near ln V, with the start values." + POINTS_TO)
+            self.expect(end < 0.75 * usual, "After 40 steps the loss is lower by a quarter." + POINTS_TO)
 
     @number("8.5")
     @partial_credit(3.5)
     @leaderboard("validation loss", "asc")
     def test_training(self) -> None:
         """After 200 steps the mean of the last 20 losses lies between 0.26 and 0.80 nats."""
-        losses, logits = self.trained(RUN["steps"])
-        unseen = unseen_losses(logits)
-        share, sentence = verdict(sum(losses[-20:]) / 20, unseen)
-        if sentence in OF_THE_MODEL and self.lost_before("rope_angles", "apply_rope", "GroupedQueryAttention", "GPT"):
-            share = 1.0
-        self.set_score(round(3.5 * share, 3))
-        if LIMITS[0] < unseen[1] < 100:
-            self.set_leaderboard_value(round(unseen[1], 4))
-        self.expect(share == 1, sentence + POINTS_TO)
+        with self.unless_paid():
+            losses, logits = self.trained(RUN["steps"], training_plan(RUN["steps"]))
+            unseen = unseen_losses(logits)
+            share, sentence = verdict(sum(losses[-20:]) / 20, unseen)
+            self.set_score(round(3.5 * share, 3))
+            if LIMITS[0] < unseen[1] < 100:
+                self.set_leaderboard_value(round(unseen[1], 4))
+            self.expect(share == 1, sentence + POINTS_TO)
+            return
+        self.set_score(3.5)
 
-    def trained(self, steps: int) -> tuple[list[float], Tensor]:
+    @contextmanager
+    def unless_paid(self) -> Iterator[None]:
+        """What a wrong GPT does in training costs nothing once more, if `train` does well on the bigram model."""
+        try:
+            yield
+        except AssertionError:
+            if not (self.lost_before(*PARTS) and self.trains_the_bigram_model()):
+                raise
+
+    def trains_the_bigram_model(self) -> bool:
+        losses, logits = self.trained(RUN["steps"], bigram_training())
+        first, last, unseen = losses[0], sum(losses[-20:]) / 20, unseen_losses(logits)[1]
+        return abs(first - math.log(TRAINING["vocab"])) < 0.01 and max(last, unseen) < BIGRAM_LIMIT
+
+    def trained(self, steps: int, plan: Plan) -> tuple[list[float], Tensor]:
         """The losses of a run, and the logits of the trained model for the unseen text."""
-        losses, logits = self.call_plan(training_plan(steps))
+        losses, logits = self.call_plan(plan)
         right = isinstance(losses, list | tuple) and len(losses) == steps
         self.expect(right and all(isinstance(loss, int | float) for loss in losses), "One loss a step comes back.")
         self.expect(all(map(math.isfinite, losses)), "All losses are finite numbers." + POINTS_TO)

@@ -457,7 +457,7 @@ GQA = [
                 by=".tril(-1)",
                 keeps=0.6,
                 hint="Position t sees itself too.",
-                spills=("6", "8"),
+                spills=("6",),
             ),
             Mistake(
                 "masked-to-zero",
@@ -753,7 +753,6 @@ MODEL = [
                 hint="Add the input back after each sub-layer.",
                 seen_in=SEEN,
                 edits=[(ATTEND, "x = self.attn(self.norm1(x))"), (FEED, "x = self.mlp(self.norm2(x))")],
-                spills=("8",),
             ),
             Mistake(
                 "residual-from-norm",
@@ -855,9 +854,7 @@ MODEL = [
                 keeps=0.6,
                 hint="The head has weights of its own.",
             ),
-            Mistake(
-                "hidden-returned", replace="self.head(x)", by="x", keeps=0.4, hint="Apply the head.", spills=("8",)
-            ),
+            Mistake("hidden-returned", replace="self.head(x)", by="x", keeps=0.4, hint="Apply the head."),
             Mistake(
                 "log-softmax-returned",
                 replace="self.head(x)",
@@ -910,7 +907,6 @@ MODEL = [
                 keeps=0.5,
                 hint="Call set_start_values at the end.",
                 pairs=False,
-                spills=("8.4",),
             ),
         ],
     ),

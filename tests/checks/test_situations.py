@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from autograder.checks import LocalSession
 from autograder.errors import CourseError
 from autograder.model import (
     CellRecord,
@@ -338,6 +339,49 @@ def test_17_a_score_stays_when_the_check_says_what_is_missing(course: Any) -> No
     outcome = check(course, body, decorator="@partial_credit(1)")
     assert (outcome.verdict, outcome.earned) == (Verdict.FAILED, Fraction(1, 2))
     assert "The third part is missing." in str(outcome.explanation)
+
+
+def test_a_check_may_ask_what_an_earlier_question_lost(course: Any) -> None:
+    """`lost_before` is true where a check of that function failed before, and nowhere else; unknown names are ours."""
+    tiny = course(
+        """
+        class One(Question):
+            question = "1"
+            @number("1.1")
+            @weight(1)
+            def test_values(self):
+                "Twice."
+                self.agree("double", torch.ones(2))
+
+        class Two(Question):
+            question = "2"
+            @number("2.1")
+            @weight(1)
+            def test_values(self):
+                "Not both."
+                self.expect(not self.lost_before("double"), "Q1 was right.")
+            @number("2.2")
+            @weight(1)
+            def test_typing(self):
+                "A name that nobody defines."
+                self.lost_before("duoble")
+        """,
+        points={"1": 1, "2": 2},
+    )
+    verdicts = {
+        name: [o.verdict for o in tiny.outcomes(LocalSession(tiny.namespace(change))).values()]
+        for name, change in {
+            "right": {},
+            "wrong": {"double": "def double(x):\n    return x"},
+            "later": {"shift": "def shift(x):\n    return x"},
+        }.items()
+    }
+    passed, failed, ours = Verdict.PASSED, Verdict.FAILED, Verdict.GRADER_FAULT
+    assert verdicts == {
+        "right": [passed, passed, ours],
+        "wrong": [failed, failed, ours],
+        "later": [passed, passed, ours],
+    }
 
 
 def test_18_set_score_never_called_is_a_fault_of_ours(course: Any) -> None:

@@ -387,6 +387,32 @@ def test_planted_mistakes_are_told_by_their_loss(name: str) -> None:
     assert any(PLANTED[name] in text for _, text in outcome.explanation), outcome
 
 
+#: Parts of the model with which it learns less, sees its target, learns nothing, gives NaN, or no logits.
+UNTRAINABLE = ["2:not-rotated", "4:no-mask", "4:not-itself", "6:attention-not-residual", "6:hidden-returned"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", UNTRAINABLE)
+def test_a_wrong_part_of_the_model_costs_nothing_in_training(name: str) -> None:
+    """A right `train` keeps all points of Q8, whatever it makes of a model that has lost its own points before."""
+    hypothesis = grading.single(name)
+    outcomes = grade(variant(hypothesis), hypothesis.question, "8")
+    assert earned(outcomes, "8") == next(q.points for q in grading.checks.assignment.questions if q.id == "8")
+    assert earned(outcomes, hypothesis.question) < sum(
+        o.spec.points for o in outcomes.values() if o.spec.question == hypothesis.question
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", ["8:not-shifted", "8:two-ahead", "8:last-position-only", "8:gradients-add-up", "8:no-step"])
+def test_a_wrong_part_of_the_model_excuses_no_wrong_training(wrong: str) -> None:
+    """Beside a wrong model, a `train` that is wrong by itself loses the points of the long run as well."""
+    both = variant(grading.single("4:no-mask"), grading.single(wrong))
+    outcome = grade(both, "4", "8")["8.5"]
+    assert outcome.verdict is Verdict.FAILED
+    assert outcome.earned < outcome.spec.points
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("question", grading.questions)
 def test_the_whole_catalogue_on_other_seeds(question: str) -> None:
