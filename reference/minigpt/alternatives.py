@@ -193,9 +193,38 @@ class GPT(nn.Module):
         x = self.tok.weight[ids]
         for layer in self.blocks:
             x = x + layer.attn(layer.norm1(x))
-            z = layer.mlp["fc"](layer.norm2(x))
-            x = x + layer.mlp["proj"](0.5 * z * (1 + torch.tanh((2 / math.pi) ** 0.5 * (z + 0.044715 * z**3))))
+            x = x + widened(layer, x)
         return self.norm(x) @ self.head.weight.T
+
+
+def widened(layer, x):
+    z = layer.mlp["fc"](layer.norm2(x))
+    return layer.mlp["proj"](0.5 * z * (1 + torch.tanh((2 / math.pi) ** 0.5 * (z + 0.044715 * z**3))))
+
+
+def step(model, ids_new, cache):
+    config, (B, n) = model.config, ids_new.shape
+    t = cache[0][0].shape[2] if cache else 0
+    positions = torch.arange(t, t + n)
+    hidden = torch.arange(t + n) > positions[:, None]
+
+    def heads(layer, name, z):
+        d = config["width"] // config["query_heads"]
+        return getattr(layer.attn, name)(z).unflatten(-1, (-1, d)).transpose(1, 2)
+
+    x, longer = model.tok(ids_new), []
+    for i, layer in enumerate(model.blocks):
+        z = layer.norm1(x)
+        q = apply_rope(heads(layer, "q_proj", z), positions, config["base"])
+        k = apply_rope(heads(layer, "k_proj", z), positions, config["base"])
+        v = heads(layer, "v_proj", z)
+        if cache:
+            k, v = torch.cat((cache[i][0], k), -2), torch.cat((cache[i][1], v), -2)
+        longer.append((k, v))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, ~hidden, enable_gqa=True)
+        x = x + layer.attn.out_proj(y.transpose(1, 2).flatten(2))
+        x = x + widened(layer, x)
+    return model.norm(x) @ model.head.weight.T, longer
 """
 SEQUENTIAL = """
 class Residual(nn.Module):
@@ -251,7 +280,7 @@ ALTERNATIVES = [
         "in-place-sums",
         function="Block",
         replace="x = x + self.mlp(self.norm2(x))",
-        by="x += self.mlp(self.norm2(x))",
+        by="x = self.mlp(self.norm2(x)).add_(x)",  # `x += …` can't be trained: the norm's gradient needs x
     ),
     Alternative(
         "7",
