@@ -540,6 +540,9 @@ def step(
 #   `torch.randint(…, generator=gen)`. If N = block + 1, there is one window only.
 # * `model.config["block"]` is the window's length. Call `model.train()` first.
 # * Return the losses of all steps, as Python floats, each from **before** its update.
+#
+# `train` is what is judged here. If your `GPT` or a part of it has lost points already, and does not learn for that
+# reason, you don't lose them twice, provided that `train` brings the bigram model (a class below) to its usual loss.
 
 
 # %% softmark={"role": "given", "question": "8"}
