@@ -162,8 +162,11 @@ def _grade(request: Request, courses: dict[tuple[str, str, str | None], Course],
     key = (request.course, request.assignment, request.secret)
     if key not in courses:
         secret = request.secret.encode() if request.secret else None
-        courses[key] = open_course(Path(request.course), request.assignment, secret=secret)
-        zygote.preload(courses[key].assignment.preload)
+        course = open_course(Path(request.course), request.assignment, secret=secret)
+        if failed := zygote.preload(course.assignment.preload):
+            where = course.assignment.folder / "assignment.toml"
+            raise CourseError(f"this can't be imported for the kernels: {failed}", where=where, key="preload")
+        courses[key] = course
     out = Path(request.out) if request.out else None
     if out is not None:
         with _writing(out):

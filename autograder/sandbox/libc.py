@@ -11,12 +11,14 @@ import os
 import platform
 import sys
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 __all__ = [
     "ARCHITECTURE",
     "LINUX",
     "close_all_but",
+    "gather_in_huge_pages",
     "give_back_freed_memory",
     "keep_freed_memory",
     "map_large_memory",
@@ -36,6 +38,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 _PR_SET_CHILD_SUBREAPER = 36
+_MADV_COLLAPSE, _HUGE = 25, 2 * 2**20
 
 
 def _checked(result: int, what: str) -> int:
@@ -74,6 +77,31 @@ def give_back_freed_memory() -> None:
     trim = getattr(_LIBC, "malloc_trim", None)
     if LINUX and trim is not None:
         trim(0)
+
+
+def gather_in_huge_pages() -> None:
+    """Move this process's own memory into pages of 2 MiB, so that a fork copies one entry in place of 512 small ones.
+
+    Needs Linux 6.1 or newer, costs half a second for 200 MiB, and does nothing where it can't be had.
+    """
+    madvise = getattr(_LIBC, "madvise", None)
+    if not LINUX or madvise is None:
+        return
+    for low, high in _own_memory():
+        for address in range(-(-low // _HUGE) * _HUGE, high - _HUGE + 1, _HUGE):
+            madvise(ctypes.c_void_p(address), ctypes.c_size_t(_HUGE), _MADV_COLLAPSE)
+
+
+def _own_memory() -> list[tuple[int, int]]:
+    """Where this process keeps what it has written itself, without stacks and what the kernel put there."""
+    spans = []
+    with Path("/proc/self/maps").open() as maps:
+        for line in maps:
+            span, mode, _, _, inode, *name = line.split()
+            if mode == "rw-p" and inode == "0" and name in ([], ["[heap]"]):
+                low, high = (int(part, 16) for part in span.split("-"))
+                spans.append((low, high))
+    return spans
 
 
 def _as_argument(value: Any) -> Any:

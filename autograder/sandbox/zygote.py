@@ -29,12 +29,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from autograder.errors import CourseError, GraderFault
+from autograder.errors import GraderFault
 from autograder.model import Isolation
 from autograder.sandbox import killing, processes
 from autograder.sandbox.libc import (
     LINUX,
     close_all_but,
+    gather_in_huge_pages,
     keep_freed_memory,
     set_child_subreaper,
     set_parent_death_signal,
@@ -176,11 +177,10 @@ class Zygote:
             self._isolation[order.removed] = isolation_of(self.ask("layers", confinement=order.to_json())["missing"])
         return self._isolation[order.removed]
 
-    def preload(self, modules: Sequence[str]) -> None:
-        """Import public modules that later kernels would import each. Raises CourseError when one can't be."""
-        failed = self.ask("preload", modules=list(modules))["failed"] if modules else None
-        if failed is not None:
-            raise CourseError(f"this can't be imported for the kernels: {failed}", key="preload")
+    def preload(self, modules: Sequence[str]) -> str | None:
+        """Import public modules that later kernels would import each; returns why one can't be."""
+        failed: str | None = self.ask("preload", modules=list(modules))["failed"] if modules else None
+        return failed
 
     def memory(self) -> int:
         """Bytes that a kernel seems to hold before it does anything, since it shares them with the zygote."""
@@ -264,6 +264,8 @@ def _serve_forever(control: socket.socket, install: Install | None, for_many: bo
             from autograder.sandbox import kernel_app
 
             kernel_app.warm_up(for_many=for_many)
+            if for_many:
+                gather_in_huge_pages()
         server.serve()
         code = 0
     except SystemExit:
@@ -393,6 +395,7 @@ class _Server:
             return {"failed": f"{type(error).__name__}: {error}"}
         _assert_single_thread()
         gc.freeze()
+        gather_in_huge_pages()
         return {"failed": None}
 
     def _signal(self, _: list[int], pid: int, number: int) -> dict[str, Any]:
