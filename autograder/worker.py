@@ -29,13 +29,20 @@ __all__ = ["ORDERS_FD", "clean_environment", "exec_grader", "main", "start_grade
 ORDERS_FD = 3
 #: What a terminal and the numerics need; everything else stays outside.
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TERM", "COLUMNS", "NO_COLOR", "TZ", "OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+#: One thread: a fork must not meet OpenMP's pool. Large heaps in large pages: a kernel's tensors cost half the faults.
+_SET = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
+}
 _ARGUMENTS = ("-I", "-m", "autograder.worker")
 
 
 def clean_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a grader process, from an allow-list. One thread: a fork must not meet OpenMP's pool."""
+    """The environment of a grader process, from an allow-list."""
     kept = {name: environ[name] for name in _KEPT if name in environ}
-    return {"LANG": "C.UTF-8"} | kept | {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return {"LANG": "C.UTF-8"} | kept | _SET
 
 
 def exec_grader(orders: Mapping[str, Any]) -> NoReturn:

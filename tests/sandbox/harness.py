@@ -98,6 +98,20 @@ def preloaded() -> Any:
     return {"before": before, "after": after, "wrong": wrong}
 
 
+def huge() -> Any:
+    """MiB in huge pages before and after they were asked for, and whether what was written is still there."""
+    from autograder.sandbox.libc import gather_in_huge_pages
+
+    def in_huge_pages() -> int:
+        lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages")) // 1024
+
+    kept = [bytes([n]) * 4096 for n in range(256)] * 2 + [bytes([n % 256]) * 4000 for n in range(16_384)]
+    before, summed = in_huge_pages(), sum(map(sum, kept))
+    gather_in_huge_pages()
+    return {"before": before, "after": in_huge_pages(), "same": sum(map(sum, kept)) == summed}
+
+
 def thread() -> Any:
     """Try to fork a zygote beside another thread."""
     preload()
@@ -264,7 +278,19 @@ def speed() -> Any:
 
 SCENARIOS: dict[str, Callable[[], Any]] = {
     scenario.__name__: scenario
-    for scenario in (memory, modules, preloaded, thread, streams, agent, wait_to_be_killed, plain_user, ends, speed)
+    for scenario in (
+        memory,
+        modules,
+        preloaded,
+        huge,
+        thread,
+        streams,
+        agent,
+        wait_to_be_killed,
+        plain_user,
+        ends,
+        speed,
+    )
 }
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from autograder.sandbox import processes, sweep
 
 _HARNESS = Path(__file__).with_name("harness.py")
+_LINUX = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2])) if sys.platform == "linux" else (0,)
 _CLEAN = {"OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
 
@@ -53,6 +55,15 @@ def test_a_zygote_imports_what_a_course_asks_for() -> None:
     seen = _run("preloaded")
     assert (seen["before"], seen["after"]) == (False, True)
     assert seen["wrong"] == "ModuleNotFoundError: No module named 'no_such_module'"
+
+
+@pytest.mark.skipif(_LINUX < (6, 1), reason="MADV_COLLAPSE came with Linux 6.1")
+def test_memory_is_gathered_in_huge_pages() -> None:
+    """64 MiB of small objects lie in huge pages afterwards, most of them, and hold what they held."""
+    seen = _run("huge")
+    assert seen["same"]
+    assert seen["before"] < 16
+    assert seen["after"] >= 48
 
 
 def test_a_second_thread_refuses_the_fork() -> None:
