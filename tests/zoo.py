@@ -88,8 +88,9 @@ class Case(_Strict):
     `refused`, `needs-human`; None: any but refused · earned: question → share, where it is not what the base says ·
     verdicts: check → verdict and reason, on the right base · says: what the student must be told · staff: what staff
     must be told, and nobody else · hides: what may stand nowhere · seconds: longest time on a quiet machine ·
-    races: with what the hand-in races, so that it may get another result each time · named: the hand-in's file name ·
-    packed: how it arrives.
+    races: with what the hand-in races, so that it may get another result each time · patient: limits of time are five
+    times longer, since another limit is what it breaks, however slowly the machine gives memory · named: the hand-in's
+    file name · packed: how it arrives.
     """
 
     claim: str
@@ -103,6 +104,7 @@ class Case(_Strict):
     staff: tuple[str, ...] = ()
     hides: tuple[str, ...] = ()
     races: str = ""
+    patient: bool = False
     cells: tuple[Cell, ...] = ()
     answers: dict[str, str] = Field(default_factory=dict)
     files: dict[str, str] = Field(default_factory=dict)
@@ -278,12 +280,14 @@ class Keeper:
     base_memory: int = 0
     honest: str = ""
     course: Path = field(init=False)
+    patient: Path = field(init=False)
     _grader: Grader | None = None
     _count: int = 0
 
     def __post_init__(self) -> None:
-        self.course = self.folder / "course"
-        self.canaries = plant(self.course, self.token)
+        self.course, self.patient = self.folder / "course", self.folder / "patient"
+        self.canaries = plant(self.course, self.token, SLOWER)
+        plant(self.patient, self.token, 5 * SLOWER)
 
     @property
     def grader(self) -> Grader:
@@ -311,9 +315,8 @@ class Keeper:
     def _request(self, path: Path, course: str, out: Path | None, case: Case | None = None) -> Report:
         assert self._grader is not None
         metadata = case.metadata if case is not None else {}
-        order = Request(
-            str(path), str(self.course), course, out=str(out) if out else None, pages=True, metadata=metadata
-        )
+        root = self.patient if case is not None and case.patient else self.course
+        order = Request(str(path), str(root), course, out=str(out) if out else None, pages=True, metadata=metadata)
         return self._grader.grade(order)
 
     def grade(self, visit: Visit) -> Observed:
@@ -347,8 +350,11 @@ class Keeper:
             killer.cancel()
 
 
-def plant(course: Path, token: str) -> tuple[str, ...]:
-    """Copy the zoo's course with a canary in every hidden file; returns all texts that nobody may see."""
+def plant(course: Path, token: str, slower: float) -> tuple[str, ...]:
+    """Copy the zoo's course with a canary in every hidden file; returns all texts that nobody may see.
+
+    slower: how many times longer the limits of time are.
+    """
     shutil.copytree(COURSE, course)
     chance = random.Random(token)
     canary, word = f"canary{token}", f"w{chance.randbytes(6).hex()}"
@@ -359,7 +365,7 @@ def plant(course: Path, token: str) -> tuple[str, ...]:
     (course / "reference/.secret").write_text(f"test-only:{canary}\n")
     for settings in course.glob("assignments/*/assignment.toml"):
         text = settings.read_text()
-        settings.write_text(re.sub(r"(?<=_seconds = )[\d.]+", lambda found: str(float(found[0]) * SLOWER), text))
+        settings.write_text(re.sub(r"(?<=_seconds = )[\d.]+", lambda found: str(float(found[0]) * slower), text))
     (course / "reference").chmod(0o700)
     return canary, word, number
 
