@@ -41,6 +41,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from autograder.assignment import load_assignment
 from autograder.model import Report
 from autograder.release import blank, with_answers
+from autograder.sandbox import processes
 from autograder.service import Grader, Request
 
 __all__ = ["Case", "Keeper", "Observed", "Visit", "all_cases", "visits"]
@@ -404,8 +405,8 @@ def _descendants(pid: int) -> Iterator[int]:
 def left_behind(pid: int) -> list[str]:
     """Processes below a grader beside its zygote (orphans fall to it, as it is a subreaper), and shared memory of uids
     that no process has."""
-    processes = [f"process {child}" for child in _descendants(pid)]
-    return [*processes[1:], *_orphaned_files()]
+    children = [f"process {child}" for child in _descendants(pid)]
+    return [*children[1:], *_orphaned_files()]
 
 
 def _orphaned_files() -> list[str]:
@@ -420,7 +421,7 @@ def _orphaned_files() -> list[str]:
 
 
 def _without_owner() -> list[str]:
-    alive = {entry.stat().st_uid for entry in Path("/proc").iterdir() if entry.name.isdigit() and entry.exists()}
+    alive = {uid for process in processes.everyone() for uid in process.uids}
     found = []
     for folder in (Path("/dev/shm"), Path("/tmp"), Path("/var/tmp")):
         for entry in folder.iterdir():

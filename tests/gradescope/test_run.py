@@ -271,7 +271,7 @@ def test_no_process_of_the_student_outlives_the_run(site: Site, mini: Course, tm
         def end(self) -> None:
             for entry in Path("/proc").iterdir():
                 with contextlib.suppress(OSError):
-                    assert mark not in (entry / "cmdline").read_text()
+                    assert mark.encode() not in (entry / "cmdline").read_bytes()
             super().end()
 
     assert_sound(site.run(student(mini, tmp_path, leave), starter=Looking()))
