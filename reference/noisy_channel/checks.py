@@ -421,18 +421,23 @@ class Interpolation(Numbers):
 def texts(draw: Draw) -> list[Arguments]:
     """A text of the corpus under a trigram MLE, and another one under an add-k bigram model; about 20 events in all.
 
-    No context is new: an addk_prob that fails there costs only the special cases here.
+    No context is new: an addk_prob that fails there costs only the special cases here. The sentences are not all as
+    surprising as each other: the mean of their perplexities would be the text's.
     """
     cases = []
     for n, k in ((3, 0), (2, draw.choice([0.3, 0.5, 1.5]))):
-        train = corpus(draw, 6, 6, 4)
-        c, ctx = solution.count_ngrams(train, n)
-        text = (
-            draw.sample(train, 3)
-            if k == 0
-            else [[draw.choice(train[0]) for _ in range(length)] for length in (1, 4, 2)]
-        )
-        cases.append((text, n, c, ctx, solution.vocab_size(train), k))
+        while True:
+            train = corpus(draw, 6, 6, 4)
+            model = (n, *solution.count_ngrams(train, n), solution.vocab_size(train), k)
+            text = (
+                draw.sample(train, 3)
+                if k == 0
+                else [[draw.choice(train[0]) for _ in range(length)] for length in (1, 4, 2)]
+            )
+            each = [solution.perplexity([sent], *model) for sent in text]
+            if not all(close(one, each[0]) for one in each):
+                break
+        cases.append((text, *model))
     return cases
 
 
