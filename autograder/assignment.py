@@ -25,7 +25,6 @@ __all__ = [
     "SECRET_FILE",
     "assignment_names",
     "ensure_secret",
-    "find_course",
     "is_test_secret",
     "load_assignment",
     "read_secret",
@@ -155,23 +154,6 @@ def _no_double(values: list[str], what: str) -> None:
     for value, count in Counter(values).items():
         if count > 1:
             raise ValueError(f"the {what} {value!r} appears {count} times")
-
-
-def find_course(start: Path, course: Path | None = None) -> Path:
-    """The course's folder: `course` if given, else the nearest parent of `start` with both folders in it.
-
-    Raises CourseError when there is none.
-    """
-    where = (course or start).resolve()
-    candidates = [where] if course is not None else [where, *where.parents]
-    for folder in candidates:
-        if (folder / "assignments").is_dir() and (folder / "reference").is_dir():
-            return folder
-    raise CourseError(
-        "this is no course: a folder that holds `assignments` and `reference` was expected here"
-        + ("" if course is not None else " or above; name it with --course"),
-        where=where,
-    )
 
 
 def assignment_names(course: Path) -> tuple[str, ...]:

@@ -392,8 +392,7 @@ class _Work:
 
     def _about_doubles(self, name: str, question: QuestionSpec, cells: Sequence[_Own]) -> None:
         """Two different definitions of one function: the last one counts."""
-        kinds = {ast.dump(m.defined[name]) for m in cells}
-        if len(kinds) > 1:
+        if len(cells) > 1 and len({ast.dump(m.defined[name]) for m in cells}) > 1:
             numbers = [str(m.cell.number) for m in cells]
             self.notes.append(
                 Note(

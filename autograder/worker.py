@@ -3,7 +3,7 @@
 Theory of operation. A forked child shows the start-up environment of its parent, and keeps its memory. So whoever
 wants to grade (the command line, a pool, Gradescope's script) does not fork: it executes `python -I -m
 autograder.worker` anew, with an environment built from nothing and no arguments, and sends its orders through a
-pipe. The worker imports torch first, freezes the collector, imports what kernels need, forks the zygote from its
+pipe. The worker imports torch and what kernels need, and freezes the collector; it forks the zygote from its
 only thread, and only then imports the pipeline and with it the hidden reference.
 """
 

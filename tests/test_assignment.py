@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from autograder.assignment import (
     assignment_names,
     ensure_secret,
-    find_course,
     is_test_secret,
     load_assignment,
     read_secret,
 )
 from autograder.errors import CourseError
+from autograder.folders import find_course
 from autograder.model import Level, Limits, Visibility
 
 GOOD = """\

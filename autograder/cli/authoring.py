@@ -34,7 +34,8 @@ def release(
     ] = False,
 ) -> None:
     """Derive the student's notebook from the reference, and pack the hand-out."""
-    from autograder.assignment import find_course, load_assignment
+    from autograder.assignment import load_assignment
+    from autograder.folders import find_course
     from autograder.release import release as write
 
     root = find_course(Path.cwd(), course)
@@ -65,7 +66,7 @@ def validate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
     """Grade the grader: the reference, each mistake and pair, each alternative, generated mutants."""
-    from autograder.assignment import find_course
+    from autograder.folders import find_course
     from autograder.worker import exec_grader
 
     root = find_course(Path.cwd(), course)
@@ -147,7 +148,7 @@ def new(
     name: Annotated[str, typer.Argument(help="Name of the new assignment, e.g. my_topic.")], course: CourseOption = None
 ) -> None:
     """Write a small complete assignment that releases and validates at once."""
-    from autograder.assignment import find_course
+    from autograder.folders import find_course
     from autograder.scaffold import new as write
 
     for path in write(find_course(Path.cwd(), course), name):

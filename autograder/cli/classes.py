@@ -42,7 +42,7 @@ ResultsArgument = Annotated[Path, typer.Argument(help="Folder that `class grade`
 
 
 def _find_course(course: Path | None) -> Path:
-    from autograder.assignment import find_course
+    from autograder.folders import find_course
 
     return find_course(Path.cwd(), course)
 

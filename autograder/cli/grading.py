@@ -35,7 +35,7 @@ def _orders(command: str, **values: Any) -> dict[str, Any]:
 
 
 def _find_course(course: Path | None) -> Path:
-    from autograder.assignment import find_course
+    from autograder.folders import find_course
 
     return find_course(Path.cwd(), course)
 

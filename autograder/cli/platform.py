@@ -30,7 +30,7 @@ _ENGINE_VARIABLES = ("DOCKER_", "CONTAINER", "XDG_RUNTIME_DIR")
 
 
 def _orders(command: str, course: Path | None, **values: Any) -> dict[str, Any]:
-    from autograder.assignment import find_course
+    from autograder.folders import find_course
 
     given = {k: str(v.absolute()) if isinstance(v, Path) else v for k, v in values.items()}
     return {"command": command, "course": str(find_course(Path.cwd(), course)), **given}

@@ -168,7 +168,8 @@ def _rendered(nb: Any) -> str:
     from nbconvert.exporters import HTMLExporter, TemplateExporter
     from nbconvert.filters import Highlight2HTML
 
-    exporter = HTMLExporter(raw_template=text_of("notebook.html"), exclude_anchor_links=True)
+    # No preprocessors: a plain copy needs none, and each has the notebook checked against the schema.
+    exporter = HTMLExporter(raw_template=text_of("notebook.html"), exclude_anchor_links=True, default_preprocessors=[])
     exporter.log = _log
     colour, room = Highlight2HTML(pygments_lexer="ipython3", parent=exporter), _MOST_COLOURED
 
@@ -179,12 +180,29 @@ def _rendered(nb: Any) -> str:
         return markup if room > 0 else element("pre", escape(source))
 
     exporter.register_filter("highlight_code", coloured)
+    exporter.register_filter("markdown2html", _worded)
     exporter.register_filter("clean_html", _fragment)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of nbconvert's own dependencies; nothing here depends on them
         # HTMLExporter's own method would read the page into a tree again, which takes fifty times the page's size.
         markup, _ = TemplateExporter.from_notebook_node(exporter, nb)
     return str(markup)
+
+
+def _worded(source: str) -> str:
+    """A text cell. Its pasted pictures were left behind on the way here, and nbconvert refuses a text that has one."""
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+    class Renderer(IPythonRenderer):
+        def image(self, text: str, url: str, title: str | None = None) -> str:
+            if url.startswith("attachment:"):
+                return element("em", f"[picture {safe(text)}: not shown]")
+            return super().image(text, url, title)
+
+    try:
+        return MarkdownWithMath(renderer=Renderer(escape=False, exclude_anchor_links=True)).render(source)
+    except Exception:  # the parser's own: the student's words are shown as they were written
+        return element("pre", escape(source))
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:

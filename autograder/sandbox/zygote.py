@@ -24,7 +24,7 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -53,27 +53,37 @@ _STATE: dict[str, bool] = {}
 
 
 def preload(modules: Sequence[str] = ()) -> None:
-    """Import what kernel and grader share, torch first. Idempotent; nothing here starts a thread.
+    """Import what kernel and grader share. Idempotent; nothing here starts a thread.
 
     modules: more public modules that the course's notebooks need anyway, e.g. `torch._dynamo`.
     The caller has set OMP_NUM_THREADS=1.
     """
-    if not _STATE.get("loaded"):
-        import torch  # noqa: F401
+    with _uncollected():
+        if not _STATE.get("loaded"):
+            import IPython  # noqa: F401
+            import numpy.random  # noqa: F401
+            import safetensors.torch  # noqa: F401
+            import torch  # noqa: F401
 
-        gc.freeze()  # torch's objects are never looked at again: a third of the later import time
-        import IPython  # noqa: F401
-        import numpy.random  # noqa: F401
-        import safetensors.torch  # noqa: F401
+            from autograder.probe import agent
+            from autograder.sandbox import kernel_app
 
-        from autograder.probe import agent
-        from autograder.sandbox import kernel_app
+            kernel_app.preload()
+            agent.warm_up()
+            _STATE["loaded"] = True
+        for module in modules:
+            __import__(module)
 
-        kernel_app.preload()
-        agent.warm_up()
-        _STATE["loaded"] = True
-    for module in modules:
-        __import__(module)
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """For imports, whose objects stay: to look for garbage among them takes a tenth of the time, now and later."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def _agent() -> Install:
@@ -263,7 +273,8 @@ def _serve_forever(control: socket.socket, install: Install | None, for_many: bo
         if install is not None:  # beside the grader, which imports the course meanwhile
             from autograder.sandbox import kernel_app
 
-            kernel_app.warm_up(for_many=for_many)
+            with _uncollected():
+                kernel_app.warm_up(for_many=for_many)
             if for_many:
                 gather_in_huge_pages()
         server.serve()
@@ -394,7 +405,6 @@ class _Server:
         except Exception as error:
             return {"failed": f"{type(error).__name__}: {error}"}
         _assert_single_thread()
-        gc.freeze()
         gather_in_huge_pages()
         return {"failed": None}
 

@@ -263,11 +263,10 @@ def causal_attention(
 #         print(f"{word:>6}" + "".join(f"{100 * a:5.0f}%" if a else "     ·" for a in row))
 # else:
 #     figure, axes = plt.subplots(figsize=(5, 4.2))
-#     image = axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=1)
+#     axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=1)
 #     axes.set_xticks(range(len(words)), words, rotation=45)
 #     axes.set_yticks(range(len(words)), words)
-#     axes.set(xlabel="key", ylabel="query", title="Causal attention weights")
-#     figure.colorbar(image, ax=axes, label="weight")
+#     axes.set(xlabel="key", ylabel="query", title="Causal attention weights, white 0 to dark blue 1")
 #     plt.show()
 
 # %% [markdown]

@@ -39,6 +39,14 @@ def page(*cells):
     return executed_html(made)
 
 
+MARKDOWN = [
+    "![a](attachment:a.png)", "![b][c]", "\n[c]: attachment:c.png\n", "<img src='attachment:d.png'>",
+    "[e](attachment:e)", "\n\n", "\n", "> ", "- ", "1. ", "# ", "```", "`", "$", "$$", "\\(", "\\begin{align}",
+    "*", "__", "|a|b|\n|-|-|\n|c|d|\n", "<div>", "</p>", "<!--", "[x]", "![", "](", "[^1]", "http://a.b", "&amp;",
+    "text", "\t", "---",
+]  # fmt: skip
+
+
 def hostile_notebook():
     """Every place of a notebook that a page shows, each with the worst text."""
     kinds = ("text/html", "text/markdown", "text/latex", "text/plain", "image/svg+xml", "application/javascript")
@@ -73,6 +81,19 @@ def test_a_hostile_notebook_gives_an_inert_page():
 def test_any_output_gives_a_well_formed_inert_page(text, kind):
     """Arbitrary text in arbitrary places."""
     assert_inert(page(v4.new_markdown_cell(text), shown({kind: text}), code(source=text)))
+
+
+@given(st.lists(st.sampled_from(MARKDOWN), max_size=12).map("".join))
+@settings(deadline=None, max_examples=60)
+def test_any_text_cell_gives_a_well_formed_inert_page(text):
+    """Markdown in any order, pictures that were pasted in among it: nbconvert refuses a text whose picture is gone."""
+    assert_inert(page(v4.new_markdown_cell(text)))
+
+
+def test_a_pasted_picture_leaves_its_name():
+    """Its bytes are left behind when a hand-in is read; the words around it are there."""
+    root = assert_inert(page(v4.new_markdown_cell("My drawing ![sketch.png](attachment:sketch.png) of Q1")))
+    assert "My drawing [picture sketch.png: not shown] of Q1" in root.text
 
 
 @pytest.mark.parametrize("value", [3, None, {"a": 1}, [1, 2], ["<b>", "x</b>"], [["x"]]])
