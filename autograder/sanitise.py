@@ -100,17 +100,27 @@ class _Own:
         return definitions(self.parsed) if isinstance(self.parsed, ast.Module) else {}
 
 
-def _read(cells: Sequence[Cell]) -> list[_Own]:
-    """The cells with their trees, as far as these fit into memory: the shortest cells are analysed first."""
+def _read(cells: Sequence[Cell], release: Sequence[_Course]) -> list[_Own]:
+    """The cells with their trees, as far as these fit into memory: the shortest cells are analysed first.
+
+    Those of the release stand in every hand-in, and are analysed once.
+    """
+    known = {c.source for c in release}
     own = [_Own(c, source=_without_backends(c.source) if c.kind == "code" else c.source) for c in cells]
     room = MAX_TOKENS
     for index, mine in sorted(enumerate(own), key=lambda place: len(place[1].source)):
         if mine.cell.kind == "code":
-            room -= count_tokens(mine.source, room)
+            given = _course_tree(mine.source) if mine.source in known else None
+            room -= count_tokens(mine.source, room) if given is None else 0
             if room < 0:
                 break
-            own[index] = replace(mine, parsed=parse_cell(mine.source))
+            own[index] = replace(mine, parsed=given or parse_cell(mine.source))
     return own
+
+
+@lru_cache(maxsize=1024)
+def _course_tree(source: str) -> ast.Module | SyntaxError | None:
+    return parse_cell(source)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +200,7 @@ class _Work:
 
     def _matched(self) -> list[_Own]:
         """Hand-in cells with the course cell of which each is a copy, tried from the surest sign to the weakest."""
-        own = _read(self.found.cells)
+        own = _read(self.found.cells, self.release)
         free = [c for c in self.release if c.role in _COURSE]
         for sign in _SIGNS:
             for index, mine in enumerate(own):
@@ -439,7 +449,7 @@ class _Work:
         code = [m for m in own if m.cell.kind == "code"]
         if self.run_order() != "out of order" or len(trees) != len(code):
             return
-        course = [parse_cell(c.source) for c in self.release if c.role in _COURSE and c.kind == "code"]
+        course = [_course_tree(c.source) for c in self.release if c.role in _COURSE and c.kind == "code"]
         names = unbound_names([*trees, *(tree for tree in course if isinstance(tree, ast.Module))])
         if names:
             self.notes.append(
@@ -522,7 +532,7 @@ def _added(given: Sequence[str], mine: str) -> str:
 
 
 def _body(source: str) -> list[ast.stmt]:
-    tree = parse_cell(source)
+    tree = _course_tree(source)
     return tree.body if isinstance(tree, ast.Module) else []
 
 
