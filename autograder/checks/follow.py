@@ -4,7 +4,8 @@ Where an answer is wrong but agrees with the reference *on top of* the student's
 The reference stays on the grader's side; the earlier function is called in the student's kernel, through the probe.
 The guard: on top of an empty helper everything looks right, so the credit is the lowest `keeps` of all candidates
 (right = 1) that give the same outputs on top; an answer that is constant throughout could have been written without
-any thought, so there the candidate "not written" (keeps 0) is among them.
+any thought, so there the candidate "not written" (keeps 0) is among them. A candidate that another check of the
+question refutes, where the answers are right on top, is out: it is one function that gave both.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class Follower:
     _known: dict[bytes, Reply] = field(default_factory=dict)
 
     def attempt(self, instance: Question, question: str, found: Sequence[Case]) -> _Attempt | None:
-        """A try for one failing check; None when it builds on nothing that is wrong."""
+        """A try for one check; None when it builds on nothing that is wrong."""
         functions = {case.record.plan.function for case in found}
         below = {f: tuple(n for n in self.checks.source.helpers(f) if n in self.wrong) for f in functions}
         if not any(below.values()):
@@ -85,7 +86,7 @@ class _Budget:
 
 @dataclass
 class _Attempt:
-    """One failing check on top of the student's own functions."""
+    """One check on top of the student's own functions."""
 
     follower: Follower
     instance: Question
@@ -93,16 +94,20 @@ class _Attempt:
     found: Sequence[Case]
     below: dict[str, tuple[str, ...]]
     budget: _Budget = field(default_factory=_Budget)
+    _right: bool | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for names in self.below.values() for name in names))
 
-    def right(self) -> Fraction | None:
-        """The credit when the answers agree with the reference on top, within the guard; else None."""
+    def right(self, others: Sequence[_Attempt] = ()) -> Fraction | None:
+        """The credit when the answers agree with the reference on top, within the guard; else None.
+
+        others: attempts at other checks of the same question.
+        """
         try:
             with clock.limit(_SECONDS):
-                return self._guarded() if self._gives(None, False) else None
+                return self._guarded(others) if self._agrees() else None
         except (GiveUp, clock.Expired):
             return None
 
@@ -119,13 +124,28 @@ class _Attempt:
         checks = self.follower.checks
         return checks.hypotheses_for(self.question, frozenset(self.below))
 
-    def _guarded(self) -> Fraction:
-        """The lowest credit of all candidates that can't be told from the right one."""
+    def _agrees(self) -> bool:
+        """With the reference, on top."""
+        if self._right is None:
+            self._right = self._gives(None, False)
+        return self._right
+
+    def _guarded(self, others: Sequence[_Attempt]) -> Fraction:
+        """The lowest credit of all candidates that can't be told from the right one, here and in other checks."""
         credit = Fraction(0) if self._constant() else Fraction(1)
         for hypothesis in self._candidates():
-            if hypothesis.size == 1 and hypothesis.keeps < credit and self._shows(hypothesis):
-                credit = hypothesis.keeps if self._coincides(hypothesis) else credit
+            if hypothesis.size != 1 or hypothesis.keeps >= credit or not self._shows(hypothesis):
+                continue
+            if self._coincides(hypothesis) and not any(other._refutes(hypothesis) for other in others):
+                credit = hypothesis.keeps
         return credit
+
+    def _refutes(self, hypothesis: Hypothesis) -> bool:
+        """Whether the answers here are right on top, and not what the candidate gives."""
+        try:
+            return self._agrees() and not self._gives(hypothesis, False)
+        except GiveUp:
+            return False
 
     def _shows(self, hypothesis: Hypothesis) -> bool:
         """Whether these calls tell the candidate from the reference where all below is right.

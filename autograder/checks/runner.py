@@ -290,20 +290,21 @@ class Examination:
     ) -> dict[frozenset[str], list[tuple[Judged, list[Case]]]]:
         """The failing checks that are not right on top of anything, by the functions that they are about."""
         groups: dict[frozenset[str], list[tuple[Judged, list[Case]]]] = {}
-        for one in judged:
-            found = cases(one.take.desk.records, one.take.desk.served) if one.failed else None
-            if found is None or self._right_on_top(question, one, found):
+        found = [cases(one.take.desk.records, one.take.desk.served) for one in judged]
+        tries = [
+            self.follower.attempt(self._instance(one), question, these) if these is not None else None
+            for one, these in zip(judged, found, strict=True)
+        ]
+        for one, these, attempt in zip(judged, found, tries, strict=True):
+            if not one.failed or these is None:
                 continue
-            about = frozenset(case.record.plan.function for case in found)
-            groups.setdefault(about, []).append((one, found))
+            if attempt is not None:
+                others = [other for other in tries if other is not None and other is not attempt]
+                one.on_top, one.below = attempt.right(others), attempt.names
+            if one.on_top is None:
+                about = frozenset(case.record.plan.function for case in these)
+                groups.setdefault(about, []).append((one, these))
         return groups
-
-    def _right_on_top(self, question: str, one: Judged, found: Sequence[Case]) -> bool:
-        attempt = self.follower.attempt(self._instance(one), question, found)
-        if attempt is None:
-            return False
-        one.on_top, one.below = attempt.right(), attempt.names
-        return one.on_top is not None
 
     def _below(self, one: Judged) -> tuple[tuple[str, str], ...]:
         """A mistake further down may be all that is wrong, where that can't be told: say so."""

@@ -253,6 +253,35 @@ def test_credit_on_top_is_the_lowest_of_all_that_give_the_same(course: Any) -> N
     assert outcome.earned == Fraction(4, 10) * 2
 
 
+@pytest.mark.parametrize(("axis", "earned"), [(-1, (2, 1)), (-2, (Fraction(8, 10), Fraction(4, 10)))])
+def test_what_one_check_hides_another_may_show(course: Any, axis: int, earned: tuple[Any, Any]) -> None:
+    """A candidate that another check refutes is out; one that explains that check, too, is not."""
+    square = """    @number("2.2")
+    @weight(1)
+    def test_square(self):
+        '''As many queries as keys.'''
+        for q, _ in self.draws(pairs, times=2):
+            self.agree("weights", q, q)
+"""
+    tiny = course(
+        CHECKS.partition('    @number("2.2")')[0] + square,
+        solution=SOLUTION,
+        mistakes=MISTAKES,
+        points=POINTS,
+        functions={"1": ("scores",), "2": ("weights",)},
+    )
+    text = f"""
+def scores(q, k):
+    return 3 * torch.eye(len(q), len(k), dtype=q.dtype)
+
+def weights(q, k):
+    e = torch.exp(scores(q, k) - 3)
+    return e / e.sum({axis}, keepdim=True)
+"""
+    outcomes = student(tiny, text, "scores", "weights")
+    assert (outcomes["2.1"].earned, outcomes["2.2"].earned) == earned
+
+
 def test_a_helper_of_another_shape_ends_follow_through(tiny: Any) -> None:
     """Shape, dtype and size are checked before the reference sees a student's value."""
     text = """
