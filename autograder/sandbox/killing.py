@@ -126,12 +126,13 @@ def kill_tree(
     reap()
     if not LINUX:
         return len(roots), []
-    found, deadline = 0, time.monotonic() + PATIENCE
+    seen: set[int] = set()  # one that changes its parent while all are listed may be missed by one look
+    deadline = time.monotonic() + PATIENCE
     while True:
         alive = _tree(roots, reaper, spare)
-        found = max(found, len(alive))
+        seen |= alive
         if not alive or time.monotonic() > deadline:
-            return max(found, len(roots)), sorted(alive)
+            return max(len(seen), len(roots)), sorted(alive)
         for pid in alive:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
