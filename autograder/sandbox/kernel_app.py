@@ -6,13 +6,16 @@ a path socket; the stock thread would look up a TCP address, which the filter re
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
+import logging
 import os
 import signal
 import socket
 import sys
 import threading
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -37,6 +40,8 @@ __all__ = ["Install", "SandboxedKernelApp", "preload", "run", "warm_up"]
 Install = Callable[[socket.socket, Any], object]
 
 
+#: names of the modules that every kernel begins with; to list them there would copy the pages of 2,000 names
+_PRESENT: set[str] = set()
 #: of each end of a long traceback
 _FRAMES = 8
 #: what a kernel would import at its start, or for the first cell
@@ -86,6 +91,7 @@ def warm_up(*, for_many: bool) -> None:
         pyplot.switch_backend("Agg")
         if for_many:
             pyplot.close(pyplot.subplots()[0])
+    _PRESENT.update(sys.modules)
 
 
 def _raise_once() -> None:
@@ -142,8 +148,27 @@ class _NoShellThread:
 class _Compiler(XCachingCompiler):
     """Names cells for tracebacks as the stock class does, by a checksum that is not computed in Python byte by byte."""
 
+    #: a cell, the flags that it was parsed under, and its tree, until it is asked for
+    parsed: tuple[str, int, ast.AST] | None = None
+
     def get_code_name(self, raw_code: str, code: str, number: int) -> str:
         return f"{get_tmp_directory()}/{zlib.crc32(raw_code.encode())}.py"
+
+    def ast_parse(self, source: str, filename: str = "<unknown>", symbol: str = "exec") -> Any:
+        kept, self.parsed = self.parsed, None
+        if kept is not None and kept[:2] == (source, self.flags) and symbol == "exec":
+            return kept[2]
+        return super().ast_parse(source, filename, symbol)
+
+    def is_plain(self, source: str) -> bool:
+        """Whether it is Python as it stands, and draws no warning: then the tree is kept for who asks for it next."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                self.parsed = source, self.flags, super().ast_parse(source)
+            except Exception:  # whatever it is will be told when the cell runs
+                self.parsed = None
+        return self.parsed is not None
 
 
 class _Kernel(IPythonKernel):
@@ -204,6 +229,13 @@ class SandboxedKernelApp(IPKernelApp):
     def parse_command_line(self, argv: Any = None) -> None:
         """There is none."""
 
+    def _configure_logging(self) -> None:
+        """One handler. The stock way, `dictConfig`, touches the loggers of all packages, which copies their pages."""
+        log = logging.getLogger(type(self).__name__)
+        log.setLevel(int(self.log_level))  # type: ignore[call-overload]
+        log.addHandler(logging.StreamHandler())
+        self._logging_configured = True
+
     def load_config_file(self, *arguments: Any, **more: Any) -> None:
         """None is read: neither the machine's nor one that a student made."""
 
@@ -216,7 +248,7 @@ class SandboxedKernelApp(IPKernelApp):
         """There is none to run at the start; what the shell has by itself is no variable of the student's."""
         shell: Any = self.shell
         shell.user_ns_hidden.update(shell.user_ns)
-        shell._sys_modules_keys = set(sys.modules)
+        shell._sys_modules_keys = _PRESENT
 
     def init_connection_file(self) -> None:
         load: Callable[[Any], None] = self.load_connection_info
@@ -253,9 +285,18 @@ def _reset(_line: str) -> None:
 
 
 def _read_cells_once(shell: Any) -> None:
-    """A cell is transformed twice and compiled twice more, to see whether it awaits something: a third of its cost."""
+    """A cell is transformed twice, token by token, and compiled twice more, to see whether it awaits something.
+
+    That is a third of its cost. What is Python already holds nothing to transform.
+    """
     transform, compiles_to_coroutine = shell.transform_cell, shell.should_run_async
+    manager = shell.input_transformer_manager
+    by_tokens, stock = manager.do_token_transforms, list(manager.token_transformers)
     known: dict[str, str] = {}
+
+    def do_token_transforms(lines: list[str]) -> list[str]:
+        plain = manager.token_transformers == stock and shell.compile.is_plain("".join(lines))
+        return lines if plain else list(by_tokens(lines))
 
     def transform_cell(source: str) -> str:
         if source in known:
@@ -271,6 +312,7 @@ def _read_cells_once(shell: Any) -> None:
         known.clear()  # run at once, without a second look
         return bool(compiles_to_coroutine(source, transformed_cell=transformed_cell, **more))
 
+    manager.do_token_transforms = do_token_transforms
     shell.transform_cell, shell.should_run_async = transform_cell, should_run_async
 
 
