@@ -51,12 +51,13 @@ _VISIBILITIES = tuple(v.value for v in Visibility)
 _ORDERS = ("asc", "desc")
 _DEEPEST = 49
 _LONGEST_NAME = 300
+_LONGEST_KEY = 80
 
 
 # ── report → dict → bytes ─────────────────────────────────────────────────────────────────────────────────────
 def to_json(report: Report, previous: Mapping[str, Any] | None = None) -> bytes:
     """`results.json` as bytes: ASCII, strict JSON, checked by the validator. Raises GraderFault rather than lie."""
-    data = json.dumps(render(report, previous), allow_nan=False, ensure_ascii=True, indent=1).encode("ascii")
+    data = json.dumps(render(report, previous), allow_nan=False, ensure_ascii=True).encode("ascii")
     if problems := validate_bytes(data, report.total):
         raise GraderFault(f"results.json would not be valid: {'; '.join(problems[:5])}")
     return data
@@ -269,7 +270,7 @@ def validate_results(obj: object, declared_total: Fraction | float) -> list[str]
     """
     if not isinstance(obj, dict):
         return [f"file: a JSON object is expected, not {type(obj).__name__}"]
-    problems = list(_walk(obj, "file", 1))
+    problems = [f"file{place}: {problem}" for place, problem in _walk(obj)]
     if problems:
         return problems
     problems += _keys(obj, _TOP, "file")
@@ -283,30 +284,30 @@ def validate_results(obj: object, declared_total: Fraction | float) -> list[str]
     return problems
 
 
-def _walk(value: object, where: str, depth: int) -> Iterator[str]:
-    """Everything, however deep: numbers finite, strings storable, nesting bounded, types of JSON only."""
-    if isinstance(value, dict | list) and depth > _DEEPEST:
-        yield f"{where}: nested deeper than {_DEEPEST}"
+def _walk(value: object, depth: int = 1) -> Iterator[tuple[str, str]]:
+    """(place, problem) of everything, however deep: numbers finite, strings storable, nesting bounded, JSON's types."""
+    if isinstance(value, str):
+        yield from (("", problem) for problem in _string_problems(value))
+    elif isinstance(value, dict | list) and depth > _DEEPEST:
+        yield "", f"nested deeper than {_DEEPEST}"
     elif isinstance(value, dict):
         for key, inner in value.items():
-            yield from _walk(key, f"{where}, a key", depth)
-            yield from _walk(inner, f"{where}.{key}"[:200], depth + 1)
+            yield from ((", a key" + place, problem) for place, problem in _walk(key, depth))
+            yield from ((f".{key}"[:_LONGEST_KEY] + place, problem) for place, problem in _walk(inner, depth + 1))
     elif isinstance(value, list):
         for i, inner in enumerate(value):
-            yield from _walk(inner, f"{where}[{i}]", depth + 1)
-    elif isinstance(value, str):
-        yield from _string_problems(value, where)
+            yield from ((f"[{i}]{place}", problem) for place, problem in _walk(inner, depth + 1))
     elif value is not None and not isinstance(value, bool) and _finite(value) is None:
-        yield f"{where}: {type(value).__name__} that is not a finite number"
+        yield "", f"{type(value).__name__} that is not a finite number"
 
 
-def _string_problems(value: str, where: str) -> Iterator[str]:
+def _string_problems(value: str) -> Iterator[str]:
     if "\0" in value:
-        yield f"{where}: holds U+0000"
+        yield "holds U+0000"
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:
-        yield f"{where}: holds a lone surrogate"
+        yield "holds a lone surrogate"
 
 
 def _finite(value: object) -> float | None:
