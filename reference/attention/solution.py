@@ -266,7 +266,7 @@ def causal_attention(
 #     axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=1)
 #     axes.set_xticks(range(len(words)), words, rotation=45)
 #     axes.set_yticks(range(len(words)), words)
-#     axes.set(xlabel="key", ylabel="query", title="Causal attention weights, white 0 to dark blue 1")
+#     axes.set(xlabel="key", ylabel="query", title="Attention weights: white 0, dark blue 1")
 #     plt.show()
 
 # %% [markdown]
