@@ -162,13 +162,15 @@ class _Compiler(XCachingCompiler):
 
     def is_plain(self, source: str) -> bool:
         """Whether it is Python as it stands, and draws no warning: then the tree is kept for who asks for it next."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            try:
-                self.parsed = source, self.flags, super().ast_parse(source)
-            except Exception:  # whatever it is will be told when the cell runs
-                self.parsed = None
-        return self.parsed is not None
+        try:
+            with warnings.catch_warnings(record=True) as drawn:  # an error would reach threads of the student's, too
+                warnings.simplefilter("always")
+                tree = super().ast_parse(source)
+        except Exception:  # whatever it is will be told when the cell runs
+            return False
+        if not drawn:
+            self.parsed = source, self.flags, tree
+        return not drawn
 
 
 class _Kernel(IPythonKernel):
