@@ -27,6 +27,8 @@ from autograder.service import Grader, Request
 from benchmarks.timing import Sample, as_script, command, ratios, rounds, tree_cpu
 
 ROOT = Path(__file__).resolve().parent.parent
+#: What a notebook is run, written and shown with, and a command line is made of: nothing that grades can do without.
+PACKAGES = "ipykernel.kernelapp, ipykernel.zmqshell, jupyter_client, nbconvert, nbformat, papermill, rich.table, typer"
 
 
 def _warm(grader: Grader, request: Request, count: int) -> Sample:
@@ -52,11 +54,14 @@ def main() -> int:
         notebook, script = Path(folder) / "right.ipynb", Path(folder) / "floor.py"
         nbformat.write(filled(load_assignment(ROOT, options.assignment)), notebook)
         as_script(notebook, script)
+        more = Path(folder) / "more.py"
+        more.write_text(f"import {PACKAGES}\n{script.read_text(encoding='utf-8')}", encoding="utf-8")
         request = Request(str(notebook), str(ROOT), options.assignment, out=folder)
         cold = [softmark, "grade", str(notebook), "-a", options.assignment, "--course", str(ROOT), "--out", folder]
         rows = {
             "floor": lambda: command([sys.executable, str(script)]),
             "import torch": lambda: command([sys.executable, "-c", "import torch"]),
+            "floor, Jupyter's packages imported": lambda: command([sys.executable, str(more)]),
             "softmark grade, cold": lambda: command(cold),
             "softmark, each further submission": lambda: _warm(grader, request, options.warm),
         }
