@@ -453,7 +453,7 @@ def score_stats(Q: Tensor, K: Tensor) -> tuple[float, float, float, float]:
 # query $t$ sees the $w$ keys $t-w+1 … t$ only (its own included), and near the start those that exist. That needs
 # $T \times w$ scores.
 #
-# Write it so that time and memory grow with $T \cdot w$. 3 points are for a text of 20 000 tokens with $w = 20$, within
+# Write it so that time and memory grow with $T \cdot w$. 3 points are for a text of 20 000 tokens with $w = 16$, within
 # 10 CPU seconds and 0.75 GB in all. A loop over $t$ is good enough. `w` may be larger than $T$.
 #
 # *Example.* Zero queries and $w = 2$: row $t$ is the mean of the values $t-1$ and $t$. For the values 2, 4, 9 that is
