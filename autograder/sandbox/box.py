@@ -32,7 +32,7 @@ from autograder.sandbox import killing, processes, uids
 from autograder.sandbox.lockdown import LAYERS, Confinement
 from autograder.sandbox.uids import UidLease
 from autograder.sandbox.watchdog import Usage, Watchdog
-from autograder.sandbox.wipe import owned_by, wipe, wipe_contents, wipe_owned, wipe_unheld
+from autograder.sandbox.wipe import wipe, wipe_contents, wipe_owned
 from autograder.sandbox.zygote import Zygote
 
 __all__ = ["Kernel", "Sandbox", "default_base", "probe_layers", "sweep"]
@@ -41,7 +41,6 @@ _START_SECONDS = 30.0
 _RAW_CAP = 64 * 1024
 _LONGEST_SOCKET_PATH = 107 - len("-io")
 #: folders that every uid can write; only the first is open at level A
-_SHM = Path("/dev/shm")
 _SHARED = ("/dev/shm", "/tmp", "/var/tmp", "/run/lock")
 
 
@@ -179,8 +178,6 @@ class Sandbox:
         self._order = Confinement(self._own_uid, self._root, limits, zygote.removed)
         self._kernels: list[Kernel] = []
         self._fresh, self._used, self._closed = False, False, False
-        known = [] if self._lease else owned_by(self.uid, _SHM)
-        self._others = {path.name for path in known}  # shared memory of the user's other programs
         try:
             if self._lease:
                 self._lease.remember(self._root)
@@ -234,7 +231,8 @@ class Sandbox:
         """
         if not self._fresh:
             wipe_contents(self._root)
-            self._wipe_shared_memory()
+            if self._lease:
+                wipe_owned(Path("/dev/shm"), self._lease.uid)
             self._furnish()
             self._watchdog.forget_disk()
         self._fresh, self._used = False, True
@@ -340,14 +338,6 @@ class Sandbox:
                 wipe_owned(Path(folder), self.uid)
             if not self._left_behind():
                 self._lease.release()
-        else:
-            self._wipe_shared_memory()
-
-    def _wipe_shared_memory(self) -> None:
-        if self._lease:
-            wipe_owned(_SHM, self._lease.uid)
-        else:
-            wipe_unheld(_SHM, self.uid, self._others)
 
     def _left_behind(self) -> list[str]:
         left = [str(self._root)] if self._root.exists() else []

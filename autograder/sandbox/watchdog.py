@@ -21,7 +21,7 @@ from pathlib import Path
 from autograder.model import Limits, Reason
 from autograder.sandbox import processes
 from autograder.sandbox.limits import most_processes
-from autograder.sandbox.wipe import measure, owned_by
+from autograder.sandbox.wipe import measure
 
 __all__ = ["Usage", "Watchdog"]
 
@@ -144,10 +144,20 @@ class Watchdog:
     def _walk(self) -> tuple[int, int]:
         total, count = measure(self._root, self._limits.disk_files)
         if self._shm_owner is not None:
-            for entry in owned_by(self._shm_owner, _SHM):
+            for entry in _owned(_SHM, self._shm_owner):
                 shm_bytes, shm_files = _size(entry, self._limits.disk_files)
                 total, count = total + shm_bytes, count + shm_files
         return total, count
+
+
+def _owned(folder: Path, uid: int) -> list[Path]:
+    found = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):
+                if entry.stat(follow_symlinks=False).st_uid == uid:
+                    found.append(Path(entry.path))
+    return found
 
 
 def _size(entry: Path, most_files: int) -> tuple[int, int]:

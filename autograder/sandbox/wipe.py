@@ -12,12 +12,9 @@ import itertools
 import os
 import secrets
 import stat
-from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from autograder.sandbox import processes
-
-__all__ = ["measure", "owned_by", "wipe", "wipe_contents", "wipe_owned", "wipe_unheld"]
+__all__ = ["measure", "wipe", "wipe_contents", "wipe_owned"]
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _PORTION = 4096
@@ -79,50 +76,18 @@ def _lift_or_unlink(top: int, folder: int, entry: str) -> None:
 
 def wipe_owned(folder: Path, uid: int) -> None:
     """Remove the entries of a shared folder, such as `/dev/shm`, that belong to this uid."""
-    for path in owned_by(uid, folder):
-        _remove_owned(path)
-
-
-def wipe_unheld(folder: Path, uid: int, known: Collection[str]) -> None:
-    """The same for a uid that runs more than the student: what came since, and nobody holds any more.
-
-    known: names that were there before. What another program of this user's needs, it has open or mapped.
-    """
-    if new := [path for path in owned_by(uid, folder) if path.name not in known]:
-        held = {path for process in processes.of_uid(uid) for path in _held_by(process.pid)}
-        for path in new:
-            if str(path) not in held:
-                _remove_owned(path)
-
-
-def owned_by(uid: int, folder: Path) -> list[Path]:
-    """What stands in a folder and belongs to this uid."""
-    found = []
-    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+    with contextlib.suppress(FileNotFoundError, PermissionError), os.scandir(folder) as entries:
         for entry in entries:
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(FileNotFoundError):
                 if entry.stat(follow_symlinks=False).st_uid == uid:
-                    found.append(Path(entry.path))
-    return found
-
-
-def _held_by(pid: int) -> Iterator[str]:
-    """Paths of files that a process has mapped or open, as far as we may see."""
-    with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/maps").read_text(errors="surrogateescape").splitlines():
-            yield line.split(maxsplit=5)[-1]
-    with contextlib.suppress(OSError):
-        for link in Path(f"/proc/{pid}/fd").iterdir():
-            with contextlib.suppress(OSError):
-                yield str(link.readlink())
+                    _remove_owned(Path(entry.path))
 
 
 def _remove_owned(path: Path) -> None:
-    with contextlib.suppress(FileNotFoundError, PermissionError):
-        if path.is_dir() and not path.is_symlink():
-            wipe(path)
-        else:
-            path.unlink()
+    if path.is_dir() and not path.is_symlink():
+        wipe(path)
+    else:
+        path.unlink()
 
 
 class _Tally:

@@ -119,7 +119,6 @@ def test_a_plain_user_gets_level_c_and_all_layers_but_the_uid() -> None:
     assert seen["layers"] == ["rlimits", "no_new_privs", "seccomp", "no-network", "landlock"]
     assert (seen["alive"], seen["strays"], seen["processes"]) == ([], 3, 4)
     assert (seen["again"], seen["left"]) == (2, False)
-    assert (seen["made"], seen["stay"]) == ([True, True, True], [True, False, True])  # shared memory
 
 
 @pytest.mark.level_a
