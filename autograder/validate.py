@@ -24,6 +24,7 @@ from autograder.checks.mutants import Mutant, mutants
 from autograder.checks.room import differ
 from autograder.checks.runner import Examination
 from autograder.checks.session import LocalSession
+from autograder.forks import Forks
 from autograder.model import Isolation, Level, Outcome, Reply, ReplyKind, Run, Verdict
 
 __all__ = ["Row", "Validation", "Variant", "validate"]
@@ -95,20 +96,26 @@ def validate(
     question: str | None = None,
     grade_variant: Callable[[Variant], Sequence[Outcome]] | None = None,
     mutants: int | None = None,
+    pairs: bool = True,
+    jobs: int = 1,
     on_rows: Callable[[Sequence[Row]], object] = lambda rows: None,
 ) -> Validation:
     """Put an assignment to the test.
 
     seeds: None is the course's own draws · question: only this one's mistakes, alternatives and mutants ·
     grade_variant: grades a variant for real; it is called once for each, with the course's own draws · on_rows:
-    receives rows as they come · mutants: at most so many of the generated ones, spread evenly; None for all.
+    receives rows as they come · mutants: at most so many of the generated ones, spread evenly; None for all · pairs:
+    whether pairs, and mistakes that look alike, are looked at too · jobs: so many seeds at once, in forks of this
+    process; then the rows of a seed come together. Raises CourseError when one of those is ended from outside.
     Mutants that a person judged to be the same function are listed in mistakes.py, EQUIVALENT = {name: reason}.
     """
     started = time.monotonic()
     bench = _Bench(checks, secret, question, on_rows)
-    for seed in seeds:
-        bench.sweep(seed)
-    bench.mutate(seeds[0] if seeds else None, mutants)
+    with Forks(bench, jobs) as forks:
+        for seed_rows in forks.map(_Bench.swept if jobs > 1 else _Bench.sweep, [(seed, pairs) for seed in seeds]):
+            for rows in seed_rows:
+                bench.add(*rows)
+        bench.mutate(seeds[0] if seeds else None, mutants, forks)
     if grade_variant is not None:
         bench.grade(grade_variant)
     return Validation(tuple(bench.rows), time.monotonic() - started)
@@ -213,16 +220,23 @@ class _Bench:
         users = self.checks.source.users(variant.change)
         return [q.id for q in questions if q.id == variant.question or users & set(q.functions)]
 
-    def sweep(self, seed: int | None) -> None:
+    def sweep(self, order: tuple[int | None, bool]) -> Iterator[list[Row]]:
+        """All rows of a seed, as they come; `order` is the seed, and whether pairs are wanted."""
+        seed, pairs = order
         for variant in self.variants():
-            self.add(*self._rows(variant, self.outcomes(variant, seed), seed))
-        alike = _Alike(self, seed)
-        self.add(*alike.rows())
-        for pair in self.hypotheses(2):
-            if not alike.moot(pair):
-                found = self.outcomes(self._of(pair), seed, [pair.question])
-                self.add(*self._mistake_rows(pair, found, seed, alike))
+            yield self._rows(variant, self.outcomes(variant, seed), seed)
+        if pairs:
+            alike = _Alike(self, seed)
+            yield alike.rows()
+            for pair in self.hypotheses(2):
+                if not alike.moot(pair):
+                    found = self.outcomes(self._of(pair), seed, [pair.question])
+                    yield self._mistake_rows(pair, found, seed, alike)
         self.checks.oracle.forget()  # or many seeds need gigabytes
+
+    def swept(self, order: tuple[int | None, bool]) -> list[list[Row]]:
+        """The same in one piece, as another process needs it."""
+        return list(self.sweep(order))
 
     def _rows(self, variant: Variant, outcomes: Sequence[Outcome], seed: int | None) -> list[Row]:
         faults = [o for o in outcomes if o.verdict is Verdict.GRADER_FAULT]
@@ -313,12 +327,13 @@ class _Bench:
         return {other for same in self.checks.same if name in same.names for other in same.names} - {name}
 
     # ── mutants ───────────────────────────────────────────────────────────────────────────────────────────────
-    def mutate(self, seed: int | None, most: int | None) -> None:
+    def mutate(self, seed: int | None, most: int | None, forks: Forks[_Bench]) -> None:
         found = list(self._mutants())
         chosen = found if most is None else found[:: max(1, -(-len(found) // most))] if most else []
         killed = 0
-        for question, mutant in chosen:
-            if self._survives(question, mutant.function, mutant.text, seed):
+        lives = forks.map(_Bench.survives, [(q, mutant.function, mutant.text, seed) for q, mutant in chosen], at_once=4)
+        for (question, mutant), survives in zip(chosen, lives, strict=True):
+            if survives:
                 numbers = tuple(c.spec.number for c in self.checks.of_question(question))
                 self.add(Row("survivor", mutant.name, question, seed, True, "keeps all points", numbers))
             else:
@@ -339,7 +354,9 @@ class _Bench:
     def _has(self, function: str) -> bool:
         return function in self.checks.source.names
 
-    def _survives(self, question: str, function: str, text: str, seed: int | None) -> bool:
+    def survives(self, mutant: tuple[str, str, str, int | None]) -> bool:
+        """Whether a mutant keeps all points: its question, function and text, and a seed."""
+        question, function, text, seed = mutant
         try:
             variant = Variant("mutant", function, question, {function: text}, {}, "")
             outcomes = self.outcomes(variant, seed, [question])

@@ -8,7 +8,6 @@ workers that `dask-jobqueue` asks Slurm for.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -18,6 +17,7 @@ from typing import Any
 
 from autograder.batch import work
 from autograder.errors import CourseError
+from autograder.forks import cores
 
 __all__ = ["Pool", "open_pool"]
 
@@ -41,7 +41,7 @@ def open_pool(where: str = "local", jobs: int | None = None) -> Iterator[Pool]:
     jobs: grader processes here, or workers to ask Slurm for; None is one a core here. Raises CourseError.
     """
     if where == "local":
-        with _local(jobs or _cores()) as pool:
+        with _local(jobs or cores()) as pool:
             yield pool
     elif where.startswith(("dask://", "tcp://", "tls://")):
         with _dask(where.replace("dask://", "tcp://", 1)) as pool:
@@ -51,10 +51,6 @@ def open_pool(where: str = "local", jobs: int | None = None) -> Iterator[Pool]:
             yield pool
     else:
         raise CourseError(f"{where!r} is no executor: local, dask://HOST:PORT or slurm", key="--executor")
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager

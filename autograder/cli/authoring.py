@@ -62,6 +62,9 @@ def validate(
         int | None,
         typer.Option("--mutants", min=0, help="At most so many generated mutants, spread evenly. [default: all]"),
     ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", min=1, max=1000, help="So many seeds at once; else one a core.")
+    ] = None,
     sandbox: Annotated[bool, typer.Option(help="Also grade each variant once as a notebook.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs.")] = False,
 ) -> None:
@@ -71,10 +74,11 @@ def validate(
 
     root = find_course(Path.cwd(), course)
     values = {"course": str(root), "assignment": assignment, "question": question, "seeds": seeds, "mutants": mutants}
-    exec_grader({"command": "validate", **values, "sandbox": sandbox, "as_json": as_json})
+    exec_grader({"command": "validate", **values, "jobs": jobs, "sandbox": sandbox, "as_json": as_json})
 
 
 def _obey_validate(orders: dict[str, Any], zygote: Zygote) -> int:
+    from autograder.forks import cores
     from autograder.pipeline import open_course, variant_grader
     from autograder.validate import validate as put_to_test
 
@@ -98,6 +102,7 @@ def _obey_validate(orders: dict[str, Any], zygote: Zygote) -> int:
             seeds=draws,
             question=orders["question"],
             mutants=orders["mutants"],
+            jobs=orders["jobs"] or cores(),
             grade_variant=grader,
             on_rows=tell,
         )
