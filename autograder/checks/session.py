@@ -1,7 +1,7 @@
 """A session over a trusted namespace in this process: for validation sweeps, tests and authors.
 
-It answers like the student's kernel does (same evaluator, same copying to plain data), without a kernel and without
-isolation. A call that doesn't end is stopped by the process's alarm, in the main thread only.
+It answers like the student's kernel does (same evaluator, same copying to plain data, and what the wire refuses is
+refused), without a kernel and without isolation. A call that doesn't end is stopped by the process's alarm, in the main thread only.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from autograder.plan import Plan
 from autograder.probe.evaluate import NotDefined, StudentRaised, check, run
 from autograder.probe.plain import plain
 from autograder.probe.rules import Unsendable
+from autograder.probe.wire import encode
 from autograder.probe.words import exception_name, type_name
 
 __all__ = ["LocalSession", "answer"]
@@ -78,6 +79,15 @@ def _raised(raised: StudentRaised) -> Reply:
     )
 
 
+def _sent(reply: Reply) -> Reply:
+    """The reply, if its value could be sent: else a sweep would accept what a hand-in is refused for."""
+    try:
+        encode(reply.value)
+    except Unsendable as refused:
+        return Reply(_UNSENDABLE[refused.kind], name=type_name(refused.what))
+    return reply
+
+
 class LocalSession:
     """The `Session` protocol over a namespace. seconds: until the pretended deadline."""
 
@@ -99,7 +109,7 @@ class LocalSession:
         for plan in plans:
             try:
                 with clock.limit(seconds):
-                    replies.append(answer(plan, self.namespace, served))
+                    replies.append(_sent(answer(plan, self.namespace, served)))
             except clock.Expired:
                 replies.append(Reply(ReplyKind.TIME, step=0, seconds=seconds))
                 break

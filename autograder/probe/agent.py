@@ -351,7 +351,7 @@ def _text_of(make: Callable[[], Any], limit: int) -> str:
     """The text, or "" where making it fails; clean enough for the wire."""
     try:
         text = make()
-        return str.encode(text[:limit], "utf-8", "replace").decode().replace("\0", "") if type(text) is str else ""
+        return str.encode(text[:limit], "utf-8", "replace").decode() if type(text) is str else ""
     except BaseException:
         return ""
 

@@ -159,8 +159,8 @@ def _sendable_int(value: int) -> int:
 
 
 def _sendable_text(value: str) -> str:
-    if not _is_clean(value):
-        raise Unsendable("not-plain", "str that is no valid UTF-8 or holds NUL")
+    if not _is_utf8(value):
+        raise Unsendable("not-plain", "str that is no valid UTF-8")
     return value
 
 
@@ -170,14 +170,12 @@ def _key(key: Any) -> str:
     return _sendable_text(key)
 
 
-def _is_clean(text: str) -> bool:
-    if text.isascii():
-        return "\0" not in text
+def _is_utf8(text: str) -> bool:
+    """Whether it can be written as UTF-8: lone surrogates can't. Any character may stand in it, NUL too."""
     try:
-        text.encode("utf-8")
+        return text.isascii() or bool(text.encode("utf-8"))
     except UnicodeEncodeError:
         return False
-    return "\0" not in text
 
 
 # ── reading ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -221,9 +219,9 @@ class _Reader:
         if node is None or type(node) in (bool, int):
             return node
         if type(node) is str:
-            return _clean(node)
+            return _text(node)
         if type(node) is dict:
-            return {_clean(key): self.value(item) for key, item in node.items()}
+            return {_text(key): self.value(item) for key, item in node.items()}
         if not node or type(node[0]) is not str:
             raise ProtocolError("an array without a tag")
         return self.tagged(node[0], node[1:])
@@ -257,9 +255,9 @@ class _Reader:
         return cls(*values)
 
 
-def _clean(text: str) -> str:
-    if not _is_clean(text):
-        raise ProtocolError("text that is no valid UTF-8, or that holds NUL")
+def _text(text: str) -> str:
+    if not _is_utf8(text):
+        raise ProtocolError("text that is no valid UTF-8")
     return text
 
 

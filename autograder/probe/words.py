@@ -50,7 +50,7 @@ _TYPES = frozenset(name for name, value in vars(builtins).items() if isinstance(
     "pandas.core.series.Series",
     "pandas.DataFrame",
     "pandas.Series",
-    "str that is no valid UTF-8 or holds NUL",
+    "str that is no valid UTF-8",
     "torch.Tensor of torch.complex128",
     "torch.Tensor of torch.complex64",
     "torch.Tensor that is sparse, nested, quantised or has no values",

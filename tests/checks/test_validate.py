@@ -110,6 +110,18 @@ def test_a_check_that_its_reference_fails_is_found(course: Any) -> None:
     assert "reference" in {row.kind for row in failures(tiny, mutants=0)}
 
 
+@pytest.mark.parametrize("value", ["chr(0xD800)", "2**63", "[0] * 10**6", "{1: 2}"])
+def test_a_sweep_refuses_what_a_kernel_could_not_send(course: Any, value: str) -> None:
+    """An answer that no hand-in could give is no right answer, although it equals the reference's here."""
+    tiny = course(check(), solution=f"def double(x):\n    return {value}\n")
+    assert {(row.kind, row.ok) for row in failures(tiny, mutants=0)} == {("reference", False)}
+
+
+def test_a_sweep_takes_any_text_that_a_kernel_can_send(course: Any) -> None:
+    """NUL among them, which some right answers hold."""
+    assert failures(course(check(), solution='def double(x):\n    return "a\\0" + str(x.tolist())\n'), mutants=0) == []
+
+
 def test_weak_checks_let_mutants_live(course: Any) -> None:
     """Survivors are listed; below 99 % the validation fails."""
     tiny = course(check(body='self.contract("double", x)'))

@@ -197,7 +197,7 @@ NOT_PLAIN = {
     "complex_": "torch.Tensor of torch.complex64",
     "function": "function",
     "secret": "an object of another type",
-    "surrogate": "str that is no valid UTF-8 or holds NUL",
+    "surrogate": "str that is no valid UTF-8",
 }
 TOO_BIG = ["deep", "big", "wide", "text", "many", "huge"]
 

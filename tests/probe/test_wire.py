@@ -169,8 +169,7 @@ BAD = {
     "an int of a thousand digits": frame(b"9" * 1000),
     "two equal keys": frame(b'{"a":1,"a":2}'),
     "a lone surrogate": frame(b'"\\ud800"'),
-    "a NUL": frame(b'"\\u0000"'),
-    "a NUL in a key": frame(b'{"\\u0000":1}'),
+    "a lone surrogate in a key": frame(b'{"\\ud800":1}'),
     "bytes that are no UTF-8": frame(b'"\xff"'),
     "text after the value": frame(b"1 1"),
     "no text": frame(b""),
@@ -284,7 +283,6 @@ def test_a_full_frame_is_read_within_the_cap() -> None:
     [
         (2**63, "too-big"),
         ("\ud800", "not-plain"),
-        ("a\0b", "not-plain"),
         ({1: 2}, "not-plain"),
         ({1, 2}, "not-plain"),
         (b"bytes", "not-plain"),

@@ -64,7 +64,7 @@ def tensors(draw: st.DrawFn, dtypes: tuple[torch.dtype, ...] = DTYPES) -> torch.
     return tensor.transpose(0, -1) if len(shape) > 1 and draw(st.booleans()) else tensor
 
 
-texts = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=12)
+texts = st.text(st.characters(codec="utf-8"), max_size=12)
 scalars = (
     st.none()
     | st.booleans()
