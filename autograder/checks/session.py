@@ -1,7 +1,8 @@
 """A session over a trusted namespace in this process: for validation sweeps, tests and authors.
 
 It answers like the student's kernel does (same evaluator, same copying to plain data, and what the wire refuses is
-refused), without a kernel and without isolation. A call that doesn't end is stopped by the process's alarm, in the main thread only.
+refused), without a kernel and without isolation. A call that doesn't end is stopped by the process's alarm, in the main
+thread only.
 """
 
 from __future__ import annotations
