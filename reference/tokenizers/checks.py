@@ -125,6 +125,7 @@ class Words(Asked):
     def test_ratios_example(self) -> None:
         """The ratios of the notebook's example come out."""
         self.agree("fertility_oov", [[1, 2, 0], [3, 0]], ["a bc", "d"], 0)
+        self.agree("fertility_oov", [[1, 2, 0], [3, 0]], ["a bc", "d"], 2)
 
     @number("1.6")
     @weight(0.5)
@@ -169,7 +170,7 @@ def larger_corpora(draw: Draw) -> Arguments:
 
 
 def special_corpora_of_words(draw: Draw) -> list[Arguments]:
-    """Runs of one letter; no merge asked for; more merges than there are; single letters; a merge that exists."""
+    """Runs of one letter; no merge asked for; more merges than there are; single letters; more runs."""
     a, b, c = draw.sample("abcdefgh", 3)
     runs = {a * draw.choice([4, 5]): 3, a * 7 + b: 2, b * 3 + a * 2: 2, a * 3 + c: 1}
     return [
@@ -194,7 +195,7 @@ class Training(Asked):
     def test_example(self) -> None:
         """The examples of the notebook come out."""
         self.agree("train_bpe", {"low": 5, "lower": 2, "newest": 6, "widest": 3}, 8)
-        self.agree("train_bpe", {"aaaa": 2, "ab": 3}, 9)
+        self.agree("train_bpe", {"aaaaa": 2, "ab": 5}, 9)
 
     @number("2.2")
     @weight(1.5)
@@ -217,7 +218,7 @@ class Training(Asked):
     @weight(3.5)
     @tags("edge")
     def test_runs_and_ends(self) -> None:
-        """Runs of one letter, no merges, more merges than pairs, words of one letter, merges to the same symbol."""
+        """Runs of one letter, no merges, more merges than pairs, words of one letter, no words."""
         for calls in self.draws(special_corpora_of_words, times=2):
             for words, merges in calls:
                 self.agree("train_bpe", words, merges)
@@ -290,6 +291,7 @@ class Encoding(Asked):
         self.agree("encode_bpe", "abc", [("b", "c"), ("a", "b"), ("ab", "c")])
         self.agree("encode_bpe", "lowest", merges)
         self.agree("encode_bpe", "slower", merges)
+        self.agree("encode_bpe", "aaa", [("a", "a")])
 
     @number("3.2")
     @weight(1)
@@ -446,7 +448,7 @@ def words_to_cut(draw: Draw) -> Arguments:
 
 
 def long_and_short(draw: Draw) -> list[Arguments]:
-    """At, below and above the limit; the empty word; a word that is an entry; unknown letters; "##" in the word."""
+    """At, below and above the limit; the empty word; an entry as the word; unknown letters; marks that do not fit."""
     n = draw.randrange(4, 9)
     entries = ["a", "b", "aab", "ab", "##a", "##b", "##ab", "##aba", "[UNK]"]
     word = letters(draw, "ab", n, n)
@@ -480,6 +482,7 @@ class WordPiece(Asked):
         self.agree("wordpiece_encode", "unaffable", entries)
         self.agree("wordpiece_encode", "unaffablex", entries)
         self.agree("wordpiece_encode", "unaffable", entries, max_chars=8)
+        self.agree("wordpiece_encode", "abc", ["ab", "a", "##bc"])
 
     @number("5.2")
     @weight(1)

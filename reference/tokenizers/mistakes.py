@@ -718,7 +718,7 @@ MISTAKES = [
 
 #: Generated mutants of the reference that a person judged to be the same function.
 EQUIVALENT = {
-    "train_bpe:22: True → False": "Words and their counts are always equally many, so `strict` never matters.",
+    "train_bpe:23: True → False": "Words and their counts are always equally many, so `strict` never matters.",
     "unigram_viterbi:8: 0 → 1": "Each place of `back` that is read was written before.",
     "unigram_viterbi:8: 1 → 2": "The last place of a longer `back` is never read.",
     "unigram_viterbi:14: score > best[end] → score >= best[end]": "The best segmentation is unique: no ties on it.",
@@ -792,7 +792,7 @@ def pmi(word_freqs, num_merges):
 
 
 # ── whole functions of Q3 ───────────────────────────────────────────────────────────────────────────────────────────
-REPLAY = "BPE replays its merges; it does not look for long pieces."
+REPLAY = "BPE merges in the order of learning; it does not look for long pieces."
 
 
 @mistake(question="3", of="encode_bpe", keeps=0.4, hint=REPLAY)
@@ -995,7 +995,9 @@ def _both(numbers, bpe=None, pieces=None):
     return [right[0] if bpe is None else bpe, right[1] if pieces is None else pieces]
 
 
-@planned(question="9", part="H2", keeps=0.6, hint="BPE replays its merges; it does not look for long pieces.")
+@planned(
+    question="9", part="H2", keeps=0.6, hint="BPE merges in the order of learning; it does not look for long pieces."
+)
 def long_pieces(numbers):
     word, known, pieces = numbers["word"], {"".join(pair) for pair in numbers["merges"]}, []
     while word:

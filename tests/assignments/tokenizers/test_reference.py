@@ -99,6 +99,30 @@ def test_encoding_a_training_word_gives_what_training_left(seed: int) -> None:
     assert all(solution.encode_bpe(word, merges) == [word] for word in words), "all merges: each word is one symbol"
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_no_merge_of_a_training_makes_a_symbol_that_is_there(seed: int) -> None:
+    """A symbol is always made by the same pair, so that each merge gets the next free id."""
+    made = ["".join(pair) for pair in solution.train_bpe(corpus(seed), 1000)]
+    assert len(set(made)) == len(made)
+
+
+def one_place_at_a_time(word: str, merges: list[tuple[str, str]]) -> list[str]:
+    """The other reading of "merge it, and look again": only the leftmost place of the pair is merged."""
+    symbols = list(word)
+    while known := [(merges.index(pair), i) for i, pair in enumerate(itertools.pairwise(symbols)) if pair in merges]:
+        _, i = min(known)
+        symbols[i : i + 2] = [symbols[i] + symbols[i + 1]]
+    return symbols
+
+
+@pytest.mark.parametrize("cut", solution.CUTS)
+def test_hand_calculations_do_not_depend_on_how_many_places_merge_at_once(cut: tuple[str, str, str]) -> None:
+    """The words of H2 come out alike, though their merges are not those of a training."""
+    word, listed, _ = cut
+    merges = [tuple(pair.split()) for pair in listed.split(", ")]
+    assert one_place_at_a_time(word, merges) == solution.encode_bpe(word, merges)
+
+
 # ── bytes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
 @fast
 @given(st.text())
@@ -257,6 +281,14 @@ def test_the_hand_calculation_of_the_lecture() -> None:
         "d": 8,
     }
     assert solution.hand_h3(numbers)[1] == [240, 40]
+
+
+def test_the_tokens_of_h3_are_whole_numbers() -> None:
+    """Words times fertility is whole for every student, but for the noise of floating point."""
+    for student in range(300):
+        numbers = solution.my_numbers(f"student-{student}", "H3")
+        tokens = numbers["words"] * numbers["fertility"]
+        assert math.isclose(tokens, round(tokens), rel_tol=1e-12)
 
 
 def test_planned_wrong_answers_differ_from_the_key_and_from_each_other() -> None:
