@@ -727,6 +727,34 @@ EQUIVALENT = {
 
 
 # ── whole functions of Q2 ───────────────────────────────────────────────────────────────────────────────────────────
+@mistake(question="2", of="train_bpe", keeps=0.7, hint="Count each place: in aaaa the pair (a, a) occurs three times.")
+def counted_without_overlap(word_freqs, num_merges):
+    ids = {symbol: n for n, symbol in enumerate(sorted(set("".join(word_freqs))))}
+    words, merges = {word: list(word) for word in word_freqs}, []
+    while len(merges) < num_merges:
+        counts = Counter()
+        for word, symbols in words.items():
+            ends = {}  # of each pair: where its last counted place ends
+            for i, pair in enumerate(pairwise(symbols)):
+                if ends.get(pair, 0) <= i:
+                    counts[pair] += word_freqs[word]
+                    ends[pair] = i + 2
+        if not counts:
+            break
+        best = min(counts, key=lambda pair: (-counts[pair], ids[pair[0]], ids[pair[1]]))
+        merges.append(best)
+        ids["".join(best)] = len(ids)
+        for word, symbols in words.items():
+            done = []
+            for symbol in symbols:
+                if done and (done[-1], symbol) == best:
+                    done[-1] += symbol
+                else:
+                    done.append(symbol)
+            words[word] = done
+    return merges
+
+
 @mistake(question="2", of="train_bpe", keeps=0.4, hint="Count the pairs again after each merge.")
 def stale_counts(word_freqs, num_merges):
     ids = {symbol: n for n, symbol in enumerate(sorted(set("".join(word_freqs))))}
@@ -856,6 +884,26 @@ def fewest_pieces(word, vocab, max_chars=100):
         if ways:
             best[end] = min(ways, key=len)
     return best.get(len(word), ["[UNK]"])
+
+
+@mistake(
+    question="5", of="wordpiece_encode", keeps=0.7, hint="A piece is never taken back: where none fits, it is [UNK]."
+)
+def backtracks(word, vocab, max_chars=100):
+    entries = set(vocab)
+
+    def cut(start):
+        if start == len(word):
+            return []
+        for end in range(len(word), start, -1):
+            piece = ("##" if start else "") + word[start:end]
+            rest = cut(end) if piece in entries else None
+            if rest is not None:
+                return [piece, *rest]
+        return None
+
+    found = cut(0) if len(word) <= max_chars else None
+    return ["[UNK]"] if found is None else found
 
 
 # ── whole functions of Q6 ───────────────────────────────────────────────────────────────────────────────────────────
