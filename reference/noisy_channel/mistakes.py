@@ -301,7 +301,7 @@ INTERPOLATION = [
             Mistake(
                 "no-responsibilities",
                 replace="joint.sum(dim=0)",
-                by="joint.sum() * N",
+                by="joint.sum() * T",
                 keeps=0.4,
                 hint="Normalise for each token before you sum over the tokens.",
             ),
@@ -318,7 +318,7 @@ INTERPOLATION = [
         "not-normalised",
         question="3",
         function="em_lambda",
-        replace="shares.sum(dim=1) / N",
+        replace="shares.sum(dim=1) / T",
         by="shares.sum(dim=1)",
         keeps=0.6,
         hint="Divide the sum of the shares by the number of tokens.",
@@ -363,21 +363,21 @@ PERPLEXITY = [
         mistakes=[
             Mistake(
                 "n-without-end",
-                replace="N += 1",
-                by="N += w != E",
+                replace="T += 1",
+                by="T += w != E",
                 keeps=0.6,
-                hint="`</s>` is predicted: count it in N.",
+                hint="`</s>` is predicted: count it in T.",
             ),
             Mistake(
                 "n-with-start",
-                replace="N += 1",
-                by="N += n if w == E else 1",
+                replace="T += 1",
+                by="T += n if w == E else 1",
                 keeps=0.6,
-                hint="`<s>` is not predicted: don't count it in N.",
+                hint="`<s>` is not predicted: don't count it in T.",
             ),
             Mistake(
                 "per-sentence",
-                replace="-total / N",
+                replace="-total / T",
                 by="-total / len(sents)",
                 keeps=0.5,
                 hint="Divide by the number of events, not of sentences.",
@@ -415,7 +415,7 @@ PERPLEXITY = [
             Mistake(
                 "skips-zeros-keeps-n",
                 replace="return math.inf",
-                by="N += 1; continue",
+                by="T += 1; continue",
                 keeps=0.4,
                 hint="A zero makes the perplexity infinite; don't leave it out.",
             ),
@@ -426,9 +426,9 @@ PERPLEXITY = [
         question="4",
         function="perplexity",
         edits=[
-            ("total, N = 0.0, 0", "total, N = 1.0, 0"),
+            ("total, T = 0.0, 0", "total, T = 1.0, 0"),
             ("total += math.log(p)", "total *= p"),
-            ("math.exp(-total / N)", "total ** (-1 / N)"),
+            ("math.exp(-total / T)", "total ** (-1 / T)"),
         ],
         pairs=False,
         keeps=0.6,
@@ -438,7 +438,7 @@ PERPLEXITY = [
         "arithmetic-mean",
         question="4",
         function="perplexity",
-        edits=[("total += math.log(p)", "total += p"), ("math.exp(-total / N)", "N / total")],
+        edits=[("total += math.log(p)", "total += p"), ("math.exp(-total / T)", "T / total")],
         pairs=False,
         keeps=0.3,
         hint="Average ln p, not p.",
@@ -446,7 +446,7 @@ PERPLEXITY = [
 ]
 
 
-@mistake(question="4", of="perplexity", keeps=0.5, hint="One N for the whole text, not the mean over sentences.")
+@mistake(question="4", of="perplexity", keeps=0.5, hint="One T for the whole text, not the mean over sentences.")
 def mean_of_sentences(sents, n, c, ctx, V, k, *, mle_prob=mle_prob, addk_prob=addk_prob):
     each = []
     for sent in sents:
@@ -958,7 +958,7 @@ EQUAL = [
     ),
     Same(
         ("per-sentence+skips-zeros", "per-sentence+skips-zeros-keeps-n"),
-        reason="Who divides by the number of sentences does not use N.",
+        reason="Who divides by the number of sentences does not use T.",
         question="4",
     ),
 ]
@@ -983,11 +983,11 @@ EQUIVALENT = {
     "fit_bigram_autodiff:7: 2 → 1": "Another rate of learning that converges.",
     "fit_bigram_autodiff:7: 1 → 0": "Another rate of learning that converges.",
     "candidates:6: 1 → 2": "One more split, (x, nothing), which gives no new edit.",
-    "decode:15: True → False": "The lists have one length.",
-    "decode:18: True → False": "The lists have one length.",
-    "correct:23: True → False": "The lists have one length.",
-    "correct:25: True → False": "The lists have one length.",
-    "correct:25: 0.0 → 1.0": "A constant for the only candidate of a place does not change the best path.",
+    "decode:16: True → False": "The lists have one length.",
+    "decode:19: True → False": "The lists have one length.",
+    "correct:24: True → False": "The lists have one length.",
+    "correct:26: True → False": "The lists have one length.",
+    "correct:26: 0.0 → 1.0": "A constant for the only candidate of a place does not change the best path.",
 }
 
 

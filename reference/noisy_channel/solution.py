@@ -13,8 +13,7 @@
 # %% [markdown]
 # # The noisy channel
 #
-# Somebody means the word $y$ and types $x$. Which word was meant? The **noisy channel** turns the question round with
-# Bayes' rule:
+# Somebody means the word $y$ and types $x$. Which word was meant? The **noisy channel** model answers with Bayes' rule:
 #
 # $$\hat y = \arg\max_y p(y \mid x)
 #   = \arg\max_y \underbrace{p(x \mid y)}_{\text{channel}}\;\underbrace{p(y)}_{\text{prior}}$$
@@ -25,11 +24,13 @@
 #
 # **How to work.** Replace each `raise NotImplementedError` by your code. Keep the names and the order of the
 # parameters. You may add helper functions and cells. After each question comes a *public check*: it shows quickly
-# whether you are on the right way. The grader tries other inputs, sizes and special cases.
+# whether you are on the right track. The grader tries other inputs, sizes and special cases.
 #
 # **Conventions.** A sentence is a list of words. `B = "<s>"` stands before its first word, `E = "</s>"` after its last;
 # `<s>` is never predicted, `</s>` is. An n-gram is a string: its words joined by one space, `"<s> we"`. The empty
-# context is `""`. All logarithms are natural. Your functions must not change their inputs.
+# context is `""`. All logarithms are natural. Tensors are float64, other numbers plain Python numbers. A text has at
+# least one sentence, but a sentence may have no words; a word has at least one letter. Your functions must not change
+# their inputs.
 #
 # | question | function | points | checks (points) |
 # |---|---|---|---|
@@ -46,6 +47,8 @@
 # | Q9 | `correct` | 4 | example 0.5 · types 0.5 · sentences 2 · unknown words 0.5 · laws 0.5 |
 # | H1–H3 | `hand` | 12 | 4 each |
 # | E | an explanation | (5) | read by a person, not part of the 100 |
+#
+# *Example* stands for the public check, *laws* for properties that any right answer has.
 
 # %% tags=["active-ipynb"] softmark={"role": "demo"}
 # STUDENT_ID = ""  # type your student id between the quotes: your hand calculations follow from it
@@ -56,7 +59,6 @@ import itertools
 import math
 import random
 import time
-from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -71,6 +73,9 @@ def tensor(rows: object) -> Tensor:
     return torch.tensor(rows, dtype=torch.float64)
 
 
+# %% softmark={"role": "hidden"}
+from collections.abc import Callable, Iterator
+
 # %% [markdown]
 # ## Q1 Counting n-grams (12 points)
 #
@@ -84,7 +89,8 @@ def tensor(rows: object) -> Tensor:
 # | 2 | `<s> we` · `we sing` · `sing </s>` |
 # | 3 | `<s> <s> we` · `<s> we sing` · `we sing </s>` |
 #
-# Return two dictionaries: how often each n-gram occurs, and how often each context occurs. A context is the first
+# Return two dictionaries (a `Counter` or a `defaultdict` is one too): how often each n-gram occurs, and how often each
+# context occurs. A context is the first
 # $n-1$ words *of an n-gram*, so each n-gram counts once for its context; for $n=1$ the context is `""`. Therefore
 # $\sum_w c(h, w) = c(h)$. Windows never cross from one sentence into the next. A sentence without words counts too.
 #
@@ -96,7 +102,7 @@ def tensor(rows: object) -> Tensor:
 def count_ngrams(sents: list[list[str]], n: int) -> tuple[dict[str, int], dict[str, int]]:
     """How often each n-gram and each context occurs.
 
-    sents: sentences of words; n ≥ 1 → ({n-gram: count}, {context: count}), words joined by one space.
+    sents: sentences of words; n ≥ 1 → ({n-gram: count}, {context: count}), joined by one space.
     Source: Jurafsky and Martin, Speech and Language Processing, 3rd edition, section 3.1.
     """
     counts: dict[str, int] = {}
@@ -112,12 +118,23 @@ def count_ngrams(sents: list[list[str]], n: int) -> tuple[dict[str, int], dict[s
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "1"}
-# birds = [["we", "sing"], ["we", "sing", "loud"], ["birds", "sing"]]
-# counts, contexts = count_ngrams(birds, 2)
-# assert counts["<s> we"] == 2 and counts["sing </s>"] == 2, "the first and the last word have neighbours too"
-# assert contexts == {"<s>": 3, "we": 2, "sing": 3, "loud": 1, "birds": 1}, "the contexts are the first words of pairs"
-# counts, contexts = count_ngrams([["we", "sing"]], 3)
-# assert counts == {"<s> <s> we": 1, "<s> we sing": 1, "we sing </s>": 1}, "see the table"
+# def check_q1():
+#     birds = [["we", "sing"], ["we", "sing", "loud"], ["birds", "sing"]]
+#     pairs = {"<s> we": 2, "<s> birds": 1, "we sing": 2, "birds sing": 1,
+#              "sing </s>": 2, "sing loud": 1, "loud </s>": 1}
+#     triples = {"<s> <s> we": 1, "<s> we sing": 1, "we sing </s>": 1}
+#     for sents, n, counts, contexts in [
+#         (birds, 2, pairs, {"<s>": 3, "we": 2, "sing": 3, "loud": 1, "birds": 1}),
+#         ([["we", "sing"]], 3, triples, {"<s> <s>": 1, "<s> we": 1, "we sing": 1}),
+#         ([["we", "we"], []], 1, {"we": 2, "</s>": 2}, {"": 4}),
+#     ]:
+#         got = count_ngrams(sents, n)
+#         two = isinstance(got, (tuple, list)) and [isinstance(d, dict) for d in got] == [True, True]
+#         assert two, f"two dictionaries, not {got}"
+#         assert got[0] == counts, f"the n-grams of {sents}, n = {n}: {counts}, not {dict(got[0])}"
+#         assert got[1] == contexts, f"their contexts: {contexts}, not {dict(got[1])}"
+#
+# check_q1()
 # print("Q1: the public check passes")
 
 # %% [markdown]
@@ -127,7 +144,7 @@ def count_ngrams(sents: list[list[str]], n: int) -> tuple[dict[str, int], dict[s
 #
 # $$p(w \mid h) = \frac{c(h, w)}{c(h)}$$
 #
-# It gives 0 to all that the corpus does not hold, and knows nothing after a context that never occurred: there
+# An n-gram that never occurred gets 0. After a context that never occurred the share would be $\frac00$: there
 # `mle_prob` returns 0.0. **Add-k smoothing** pretends that each of $V$ possible next words was seen $k > 0$ times more:
 #
 # $$p(w \mid h) = \frac{c(h, w) + k}{c(h) + k\,V}$$
@@ -170,69 +187,91 @@ def addk_prob(w: str, h: str, c: dict[str, int], ctx: dict[str, int], V: int, k:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "2"}
-# c = {"<s> we": 2, "<s> birds": 1, "we sing": 2, "birds sing": 1, "sing </s>": 2, "sing loud": 1, "loud </s>": 1}
-# ctx = {"<s>": 3, "we": 2, "birds": 1, "sing": 3, "loud": 1}
-# assert vocab_size([["we", "sing"], ["we", "sing", "loud"], ["birds", "sing"]]) == 5, "four words and </s>"
-# assert math.isclose(mle_prob("loud", "sing", c, ctx), 1 / 3), "one of three"
-# assert mle_prob("birds", "sing", c, ctx) == 0.0, "never seen after sing"
-# assert math.isclose(addk_prob("loud", "sing", c, ctx, 5, 1.0), 2 / 8), "one more of three and five"
-# assert math.isclose(addk_prob("birds", "sing", c, ctx, 5, 0.5), 0.5 / 5.5), "k need not be 1"
+# def check_q2():
+#     c = {"<s> we": 2, "<s> birds": 1, "we sing": 2, "birds sing": 1,
+#          "sing </s>": 2, "sing loud": 1, "loud </s>": 1}
+#     ctx = {"<s>": 3, "we": 2, "birds": 1, "sing": 3, "loud": 1}
+#
+#     def expect(got, wanted, why):
+#         assert isinstance(got, (int, float)), f"{why}: a number, not {got!r}"
+#         assert math.isclose(got, wanted), f"{why}: {wanted:.4f}, not {got:.4f}"
+#
+#     size = vocab_size([["we", "sing"], ["we", "sing", "loud"], ["birds", "sing"]])
+#     assert size == 5, f"four words and </s>: 5, not {size}"
+#     expect(mle_prob("loud", "sing", c, ctx), 1 / 3, "p(loud | sing), one of three")
+#     expect(mle_prob("birds", "sing", c, ctx), 0.0, "p(birds | sing), never seen")
+#     expect(addk_prob("loud", "sing", c, ctx, 5, 1.0), 2 / 8, "p(loud | sing) with k = 1")
+#     expect(addk_prob("birds", "sing", c, ctx, 5, 0.5), 0.5 / 5.5, "p(birds | sing) with k = 0.5")
+#
+# check_q2()
 # print("Q2: the public check passes")
 
 # %% [markdown]
 # ## Q3 Mixing models (8 points)
 #
 # Long contexts are exact and rare, short ones are vague and safe. **Interpolation** mixes $m$ models with weights
-# $\lambda_j$ that sum to 1: $p(w \mid h) = \sum_j \lambda_j\, p_j(w \mid h)$. The best weights come from held-out text
-# by the EM algorithm. `P[j, i]` is what model $j$ gives to token $i$ of the held-out text. All entries are positive.
+# $\lambda_j$ that sum to 1: $p(w \mid h) = \sum_j \lambda_j\, p_j(w \mid h)$. The best weights come from a **held-out**
+# text, one that no model was counted on, by the EM algorithm (expectation–maximisation). The text has $T \ge 1$ tokens
+# (words and `</s>`), and `P[j, i]` is what model $j$ gives to token $i$. All entries are positive.
 #
-# Start with equal weights. Then do exactly `iters` times:
+# Start with equal weights. Then do exactly `iters` ≥ 0 times:
 #
 # 1. **E step**, for each token: how much of its probability is owed to model $j$?
 #    $\displaystyle r_{ji} = \frac{\lambda_j P_{ji}}{\sum_{l} \lambda_l P_{li}}$
-# 2. **M step**: a model's new weight is its mean share. $\displaystyle \lambda_j = \frac1N \sum_i r_{ji}$
+# 2. **M step**: a model's new weight is its mean share. $\displaystyle \lambda_j = \frac1T \sum_i r_{ji}$
 #
-# Each step makes the held-out text more likely, never less.
+# No step makes the held-out text less likely. The weights are float64, like `P`.
 #
-# *Example.* Two models, two tokens: `P = [[0.6, 0.2], [0.2, 0.2]]`. With equal weights the shares of the first token
-# are $\frac34, \frac14$, those of the second $\frac12, \frac12$. After one step $\lambda = (\frac58, \frac38)$.
+# *Example.* Two models, three tokens: `P = [[0.6, 0.2, 0.3], [0.2, 0.2, 0.1]]`. With equal weights the shares of the
+# first and of the third token are $\frac34, \frac14$, those of the second $\frac12, \frac12$. After one step
+# $\lambda = (\frac23, \frac13)$.
 
 
 # %% softmark={"role": "answer", "question": "3"}
 def em_lambda(P: Tensor, iters: int) -> Tensor:
     """Weights of a mixture of m models after `iters` EM steps from equal weights.
 
-    P: (m, N), the probability that each model gives to each token, > 0 → (m).
+    P: (m, T), the probability that each model gives to each token, > 0 → (m).
     Source: Jelinek and Mercer 1980; Dempster, Laird, Rubin 1977.
     """
-    m, N = P.shape
+    m, T = P.shape
     weights = torch.full((m,), 1 / m, dtype=P.dtype)
     for _ in range(iters):
-        joint = weights[:, None] * P  # (m, N)
+        joint = weights[:, None] * P  # (m, T)
         shares = joint / joint.sum(dim=0)
-        weights = shares.sum(dim=1) / N
+        weights = shares.sum(dim=1) / T
     return weights
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "3"}
-# P = tensor([[0.6, 0.2], [0.2, 0.2]])
-# assert em_lambda(P, 0).tolist() == [0.5, 0.5], "equal weights at the start"
-# assert torch.allclose(em_lambda(P, 1), tensor([5 / 8, 3 / 8])), "see the example in the text"
-# assert torch.allclose(em_lambda(P, 2), tensor([35 / 48, 13 / 48])), "the second step uses the new weights"
+# def check_q3():
+#     P = tensor([[0.6, 0.2, 0.3], [0.2, 0.2, 0.1]])
+#     for iters, weights, why in [
+#         (0, [1 / 2, 1 / 2], "equal weights at the start"),
+#         (1, [2 / 3, 1 / 3], "see the example in the text"),
+#         (2, [50 / 63, 13 / 63], "the second step uses the new weights"),
+#     ]:
+#         got = em_lambda(P, iters)
+#         assert isinstance(got, Tensor) and got.shape == (2,), f"a tensor of two weights, not {got}"
+#         assert got.dtype == torch.float64, f"float64, not {got.dtype}"
+#         same = torch.allclose(got, tensor(weights))
+#         assert same, f"{iters} steps: {weights} ({why}), not {got.tolist()}"
+#
+# check_q3()
 # print("Q3: the public check passes")
 
 # %% [markdown]
 # ## Q4 Perplexity (10 points)
 #
-# How surprised is a model by a text? Write the text as $N$ events, each with its context: all words and one `</s>` a
+# How surprised is a model by a text? Write the text as $T$ events, each with its context: all words and one `</s>` a
 # sentence. The **perplexity** is
 #
-# $$\exp\!\left(-\frac1N \sum_{i=1}^{N} \ln p(w_i \mid h_i)\right)$$
+# $$\exp\!\left(-\frac1T \sum_{i=1}^{T} \ln p(w_i \mid h_i)\right)$$
 #
 # A model that always hesitates between $V$ equally likely words has perplexity $V$. `</s>` is an event, `<s>` is not;
 # the contexts at the start of a sentence are padded as in Q1. If any event has probability 0, the perplexity is
-# `math.inf`. Use `mle_prob` when `k == 0` and `addk_prob` otherwise. A product of a thousand probabilities is 0 for a
-# computer; a sum of logarithms is not.
+# `math.inf`. Use `mle_prob` when `k == 0` and `addk_prob` otherwise. The product of hundreds of probabilities can be so
+# small that the computer rounds it to 0; a sum of logarithms is safe.
 #
 # *Example.* The MLE bigram model of Q1 gives "we sing" the probability $\frac23 \cdot 1 \cdot \frac23 = \frac49$ in
 # three events, so the perplexity is $(\frac94)^{1/3} = 1.3104$.
@@ -242,20 +281,20 @@ def em_lambda(P: Tensor, iters: int) -> Tensor:
 def perplexity(
     sents: list[list[str]],
     n: int,
-    c: dict[str, int],
-    ctx: dict[str, int],
+    c: dict,
+    ctx: dict,
     V: int,
     k: float,
     *,
     mle_prob: Callable[..., float] = mle_prob,
     addk_prob: Callable[..., float] = addk_prob,
 ) -> float:
-    """exp of the mean surprise of an n-gram model, in nats; inf if an event has probability 0.
+    """exp of the mean surprise −ln p of an n-gram model; inf if an event has probability 0.
 
     sents: the text; c, ctx: counts of n-grams and contexts; V: vocabulary; k = 0 means MLE.
     Source: Jurafsky and Martin, section 3.3.
     """
-    total, N = 0.0, 0
+    total, T = 0.0, 0
     for sent in sents:
         words = [B] * (n - 1) + sent + [E]
         for i in range(n - 1, len(words)):
@@ -264,16 +303,25 @@ def perplexity(
             if p == 0:
                 return math.inf
             total += math.log(p)
-            N += 1
-    return math.exp(-total / N)
+            T += 1
+    return math.exp(-total / T)
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "4"}
-# c = {"<s> we": 2, "<s> birds": 1, "we sing": 2, "birds sing": 1, "sing </s>": 2, "sing loud": 1, "loud </s>": 1}
-# ctx = {"<s>": 3, "we": 2, "birds": 1, "sing": 3, "loud": 1}
-# assert math.isclose(perplexity([["we", "sing"]], 2, c, ctx, 5, 0), (9 / 4) ** (1 / 3)), "see the example in the text"
-# assert perplexity([["sing"]], 2, c, ctx, 5, 0) == math.inf, "no sentence began with sing"
-# assert math.isclose(perplexity([["sing"], []], 2, c, ctx, 5, 1), (8 * 8 / 3 * 8) ** (1 / 3)), "three events, k = 1"
+# def check_q4():
+#     c = {"<s> we": 2, "<s> birds": 1, "we sing": 2, "birds sing": 1,
+#          "sing </s>": 2, "sing loud": 1, "loud </s>": 1}
+#     ctx = {"<s>": 3, "we": 2, "birds": 1, "sing": 3, "loud": 1}
+#     for sents, k, wanted, why in [
+#         ([["we", "sing"]], 0, (9 / 4) ** (1 / 3), "see the example in the text"),
+#         ([["sing"]], 0, math.inf, "no sentence began with sing"),
+#         ([["sing"], []], 1, (8 * 8 / 3 * 8) ** (1 / 3), "three events, k = 1"),
+#     ]:
+#         got = perplexity(sents, 2, c, ctx, 5, k)
+#         assert isinstance(got, (int, float)), f"a number, not {got!r}"
+#         assert math.isclose(got, wanted), f"{sents}: {wanted:.4f} ({why}), not {got:.4f}"
+#
+# check_q4()
 # print("Q4: the public check passes")
 
 # %% [markdown]
@@ -285,13 +333,14 @@ def perplexity(
 #
 # $$\sum_{h, w} N_{hw} \ln p(w \mid h)$$
 #
-# by autograd, in `steps` steps, and return the table of probabilities. Any optimiser will do that comes within 0.005
-# of the best probabilities in 500 steps. All counts lie between 1 and 9, so none of the best parameters is infinite.
-# `N` is float64 of shape (C, V): C contexts, V words.
+# by autograd, in `steps` steps, and return the table of probabilities, detached or not. Start where you like, and use
+# any optimiser that comes within 0.005 of the best probabilities in 500 steps. (After fewer steps only the type, shape
+# and dtype count.) All counts lie between 1 and 9, so none of the best parameters is infinite. `N` is float64 of shape
+# (C, V): C contexts, V words, both at least 2.
 #
 # *Hints.* `loss.backward()` adds to `.grad`: set it to zero (or `None`) before the next step. You minimise the
-# *negative* log-likelihood. A rate of $1 / \max_h \sum_w N_{hw}$ is safe for plain gradient descent; Adam with rate 0.1
-# is fine too.
+# *negative* log-likelihood. A rate of $1 / \max_h \sum_w N_{hw}$ is safe for plain gradient descent, a rate of 0.05 for
+# Adam.
 #
 # *Example.* For `N = [[3, 1], [2, 6]]` you arrive at `[[0.75, 0.25], [0.25, 0.75]]`: the shares of counts of Q2. You
 # did not tell it to count.
@@ -317,9 +366,15 @@ def fit_bigram_autodiff(N: Tensor, steps: int) -> Tensor:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "5"}
-# p = fit_bigram_autodiff(tensor([[3.0, 1.0], [2.0, 6.0]]), 500)
-# assert p.shape == (2, 2), "the shape of N"
-# assert torch.allclose(p.detach(), tensor([[0.75, 0.25], [0.25, 0.75]]), atol=0.005), "see the example in the text"
+# def check_q5():
+#     best = tensor([[0.75, 0.25], [0.25, 0.75]])
+#     got = fit_bigram_autodiff(tensor([[3.0, 1.0], [2.0, 6.0]]), 500)
+#     assert isinstance(got, Tensor) and got.shape == (2, 2), f"a tensor of the shape of N, not {got}"
+#     assert got.dtype == torch.float64, f"float64, not {got.dtype}"
+#     near = (got.detach() - best).abs().max() < 0.005
+#     assert near, f"{best.tolist()} (see the example in the text), not {got.tolist()}"
+#
+# check_q5()
 # print("Q5: the public check passes")
 
 # %% [markdown]
@@ -355,9 +410,18 @@ def candidates(x: str, vocab: list[str], alphabet: str) -> list[str]:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "6"}
-# words = ["fort", "from", "farms", "for", "forms", "form"]
-# assert candidates("form", words, "abcdefghijklmnopqrstuvwxyz") == ["for", "form", "forms", "fort", "from"]
-# assert candidates("ab", ["b", "bb", "ba", "cab", "abba"], "abc") == ["b", "ba", "bb", "cab"], "the first letter too"
+# def check_q6():
+#     words = ["fort", "from", "farms", "for", "forms", "form"]
+#     letters = "abcdefghijklmnopqrstuvwxyz"
+#     for x, vocab, alphabet, wanted, why in [
+#         ("form", words, letters, ["for", "form", "forms", "fort", "from"], "see the example"),
+#         ("ab", ["b", "bb", "ba", "cab", "abba"], "abc", ["b", "ba", "bb", "cab"],
+#          "the first letter deleted, exchanged, replaced, and one inserted before it"),
+#     ]:
+#         got = candidates(x, vocab, alphabet)
+#         assert got == wanted, f"{x!r}: {wanted} ({why}), not {got}"
+#
+# check_q6()
 # print("Q6: the public check passes")
 
 # %% [markdown]
@@ -381,13 +445,29 @@ def candidates(x: str, vocab: list[str], alphabet: str) -> list[str]:
 # $$\frac{\text{del}[pc]}{\text{bi}[pc]},\qquad \frac{\text{ins}[pc]}{\text{uni}[p]},\qquad
 #   \frac{\text{sub}[ab]}{\text{uni}[a]},\qquad \frac{\text{trans}[ab]}{\text{bi}[ab]}$$
 #
-# An error at the first letter has the context `"#"`. Sometimes **several edits explain the same typing**: "to" for
-# "too" may have lost its second letter (context t) or its third (context o). Their probabilities add. `channel_logprob`
-# returns the natural log of the sum; $\ln$ `stay` if $x = w$, and nothing else then; `-math.inf` if more than one edit
-# would be needed. The tables hold all keys of the letters in question, and no count below a fraction bar is 0.
+# Here p is always the letter of $w$ before the place of the error. If the first letter got lost, or a letter was added
+# before it, p is `"#"`; `sub` and `trans` have no context. Sometimes **several edits explain the same typing**: "to"
+# for "too" may have lost its second letter (context t) or its third (context o), and in "too" for "to" an o was added
+# after t or after o. Their probabilities add.
 #
-# *Example.* $w$ = "too", $x$ = "to", del["to"] = 1, bi["to"] = 5, del["oo"] = 1, bi["oo"] = 2. The result is
-# $\ln(\frac15 + \frac12) = \ln 0.7$.
+# `channel_logprob` returns the natural log of the sum; $\ln$ `stay` if $x = w$, and nothing else then; `-math.inf` if
+# the sum is 0, in particular if more than one edit would be needed. The tables hold all keys of the letters in
+# question, no count below a fraction bar is 0, and `0 < stay <= 1`.
+#
+# *Example.* With the tables of the next cell: $w$ = "too", $x$ = "to", del["to"] = 1, bi["to"] = 5, del["oo"] = 1,
+# bi["oo"] = 2. The result is $\ln(\frac15 + \frac12) = \ln 0.7$.
+
+
+# %% softmark={"role": "given", "question": "7"}
+SMALL_TABLES = {
+    "uni": {"#": 10, "o": 8, "t": 4},
+    "bi": {"#o": 4, "#t": 6, "oo": 2, "ot": 3, "to": 5, "tt": 1},
+    "del": {"#o": 1, "#t": 3, "oo": 1, "ot": 1, "to": 1, "tt": 1},
+    "ins": {"#o": 1, "#t": 2, "oo": 1, "ot": 2, "to": 1, "tt": 3},
+    "sub": {"oo": 0, "ot": 0, "to": 1, "tt": 0},
+    "trans": {"oo": 0, "ot": 2, "to": 1, "tt": 0},
+    "stay": 0.9,
+}
 
 
 # %% softmark={"role": "answer", "question": "7"}
@@ -426,25 +506,27 @@ def channel_logprob(x: str, w: str, conf: dict) -> float:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "7"}
-# conf = {
-#     "uni": {"#": 10, "o": 8, "t": 4},
-#     "bi": {"#o": 4, "#t": 6, "oo": 2, "ot": 3, "to": 5, "tt": 1},
-#     "del": {"#o": 1, "#t": 3, "oo": 1, "ot": 1, "to": 1, "tt": 1},
-#     "ins": {"#o": 1, "#t": 2, "oo": 1, "ot": 2, "to": 1, "tt": 3},
-#     "sub": {"oo": 0, "ot": 2, "to": 1, "tt": 0},
-#     "trans": {"oo": 0, "ot": 2, "to": 1, "tt": 0},
-#     "stay": 0.9,
-# }
-# for x, w, p in [
-#     ("to", "to", 0.9),  # as meant
-#     ("to", "too", 0.7),  # two explanations
-#     ("o", "to", 1 / 2),  # a letter lost at the start
-#     ("tot", "to", 1 / 4),  # a letter too many
-#     ("oo", "to", 1 / 4),  # another letter
-#     ("ot", "to", 1 / 5),  # two letters exchanged
-# ]:
-#     assert math.isclose(channel_logprob(x, w, conf), math.log(p)), f"{x} typed, {w} meant"
-# assert channel_logprob("t", "too", conf) == -math.inf, "two edits"
+# def check_q7():
+#     for x, w, p, why in [
+#         ("to", "to", 0.9, "typed as meant"),
+#         ("to", "too", 0.7, "two explanations, see the example"),
+#         ("o", "to", 3 / 6, "t lost at the start"),
+#         ("tot", "to", 2 / 8, "t added at the end"),
+#         ("oto", "to", 1 / 10, "o added at the start"),
+#         ("too", "to", 1 / 4 + 1 / 8, "o added after t or after o"),
+#         ("oo", "to", 1 / 4, "t replaced"),
+#         ("ot", "to", 1 / 5, "t and o exchanged"),
+#         ("tt", "to", 0.0, "one edit that never occurred"),
+#         ("t", "too", 0.0, "two edits"),
+#     ]:
+#         try:
+#             got = channel_logprob(x, w, SMALL_TABLES)
+#         except (KeyError, ValueError) as error:
+#             raise AssertionError(f"{x!r} typed, {w!r} meant ({why}): {error!r}") from error
+#         right = isinstance(got, float) and math.isclose(math.exp(got), p)
+#         assert right, f"{x!r} typed, {w!r} meant ({why}): ln {p:.4g}, not {got}"
+#
+# check_q7()
 # print("Q7: the public check passes")
 
 # %% [markdown]
@@ -463,7 +545,9 @@ def channel_logprob(x: str, w: str, conf: dict) -> float:
 # goes through the best beginning that ends in *some* word $u$ at place $t-1$. So from left to right keep, for each
 # candidate, its best score and where it came from. 2.5 points are for a sentence of 60 words.
 #
-# There is at least one candidate at each place, all candidates of a place differ, and some sentence has a finite score.
+# There is at least one typed word, and at least one candidate at each place; all candidates of a place differ. The
+# values in `channel` are finite, and one sentence is better than all others (no ties), with a finite score. The score
+# is a Python float.
 #
 # *Example.* `he` for sure, then `ran` or `can`. With $p(\text{he} \mid \text{<s>}) = .5$, channel .2 and .6, bigrams
 # he–ran .4, he–can .2, ran–`</s>` .5, can–`</s>` .1: "can" looks better at first ($.5·.6·.2 = .06$ against .04), but
@@ -474,9 +558,10 @@ def channel_logprob(x: str, w: str, conf: dict) -> float:
 def decode(
     xs: list[str], cands: list[list[str]], channel: list[list[float]], bigram: dict[str, float]
 ) -> tuple[list[str], float]:
-    """The most likely meant sentence, and its log-probability together with the typed one.
+    """The most likely meant sentence, and ln p(typed and meant sentence).
 
-    xs: T typed words; cands: for each its candidates; channel: their ln p(x | w); bigram: {"u v": ln p(v | u)}.
+    xs: T ≥ 1 typed words; cands: for each its candidates; channel: their ln p(x | w);
+    bigram: {"u v": ln p(v | u)}.
     Source: Viterbi 1967; Jurafsky and Martin, appendix A.4.
     """
 
@@ -495,11 +580,22 @@ def decode(
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "8"}
-# log = math.log
-# bigram = {"<s> he": log(0.5), "he ran": log(0.4), "he can": log(0.2), "ran </s>": log(0.5), "can </s>": log(0.1)}
-# words, score = decode(["he", "cran"], [["he"], ["can", "ran"]], [[0.0], [log(0.6), log(0.2)]], bigram)
-# assert list(words) == ["he", "ran"], "few sentences end in can"
-# assert math.isclose(score, log(0.02)), "see the example in the text"
+# def check_q8():
+#     log = math.log
+#     bigram = {"<s> he": log(0.5), "he ran": log(0.4), "he can": log(0.2),
+#               "ran </s>": log(0.5), "can </s>": log(0.1)}
+#     fewer = {key: bigram[key] for key in bigram if key != "he ran"}
+#     cands, channel = [["he"], ["can", "ran"]], [[0.0], [log(0.6), log(0.2)]]
+#     for prior, wanted, p, why in [
+#         (bigram, ["he", "ran"], 0.02, "few sentences end in can"),
+#         (fewer, ["he", "can"], 0.006, 'without the key "he ran"'),
+#     ]:
+#         words, score = decode(["he", "cran"], cands, channel, prior)
+#         assert list(words) == wanted, f"{wanted} ({why}), not {words}"
+#         assert isinstance(score, float), f"the score is a float, not {score!r}"
+#         assert math.isclose(score, log(p)), f"{wanted} has ln {p} ({why}), not {score}"
+#
+# check_q8()
 # print("Q8: the public check passes")
 
 # %% [markdown]
@@ -509,16 +605,23 @@ def decode(
 # `sents` and their letters, ask the channel, decode. A typed word without any candidate stays as it is. Return the list
 # of words. (The model gives an unknown word a small probability like any other unseen word.)
 #
+# All counts in `conf` are positive, its tables hold all letters of the typed words and of `sents`, and one sentence is
+# better than all others.
+#
 # *Example.* Corpus: "he ran home", "he ran fast", "he can wait". For the typing "he rn home" the only candidate of "rn"
 # is "ran". For "he tan home" there are two, "ran" and "can"; "ran" follows "he" more often and comes before "home".
 
 
 # %% softmark={"role": "given", "question": "9"}
 def flat_tables(letters: str) -> dict:
-    """Tables for channel_logprob in which all errors are equally likely. letters: those of all words, and "#"."""
+    """Tables for channel_logprob in which all errors are equally likely.
+
+    letters: those of all words, typed and meant, and "#".
+    """
     pairs = [a + b for a in letters for b in letters]
     errors = {kind: dict.fromkeys(pairs, 1) for kind in ("del", "ins", "sub", "trans")}
-    return {"uni": dict.fromkeys(letters, 100), "bi": dict.fromkeys(pairs, 100), **errors, "stay": 0.9}
+    uni, bi = dict.fromkeys(letters, 100), dict.fromkeys(pairs, 100)
+    return {"uni": uni, "bi": bi, **errors, "stay": 0.9}
 
 
 # %% softmark={"role": "answer", "question": "9"}
@@ -537,7 +640,8 @@ def correct(
 ) -> list[str]:
     """The sentence that was probably meant, by a bigram model of `sents` and the channel `conf`.
 
-    xs: typed words; sents: corpus; conf: as for channel_logprob; k > 0: smoothing → as many words as xs.
+    xs: typed words; sents: corpus; conf: as for channel_logprob; k > 0: smoothing;
+    → as many words as xs.
     """
     c, ctx = count_ngrams(sents, 2)
     V = vocab_size(sents)
@@ -557,22 +661,32 @@ def correct(
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "9"}
-# corpus = [["he", "ran", "home"], ["he", "ran", "fast"], ["he", "can", "wait"]]
-# flat = flat_tables("#acefhimnorstw")
-# assert list(correct(["he", "rn", "home"], corpus, flat, 0.1)) == ["he", "ran", "home"], "one candidate"
-# assert list(correct(["he", "tan", "home"], corpus, flat, 0.1)) == ["he", "ran", "home"], "the neighbours decide"
-# assert list(correct(["he", "whistles"], corpus, flat, 0.1)) == ["he", "whistles"], "no candidate: it stays"
+# def check_q9():
+#     corpus = [["he", "ran", "home"], ["he", "ran", "fast"], ["he", "can", "wait"]]
+#     flat = flat_tables("#acefhilmnorstw")
+#     for xs, wanted, why in [
+#         (["he", "rn", "home"], ["he", "ran", "home"], "one candidate for each word"),
+#         (["he", "tan", "home"], ["he", "ran", "home"], "the neighbours decide"),
+#         (["he", "whistles"], ["he", "whistles"], "no candidate: the word stays"),
+#     ]:
+#         got = correct(xs, corpus, flat, 0.1)
+#         assert list(got) == wanted, f"{xs}: {wanted} ({why}), not {got}"
+#
+# check_q9()
 # print("Q9: the public check passes")
 
 # %% [markdown]
 # ### Look at the search
 #
-# A small world to try it on. The next cell makes sentences about animals and things, mistypes them (30 % lost letters,
-# 30 % neighbours on the keyboard, 20 % letters too many, 20 % exchanged letters), and repairs them. Many words are one
-# edit apart: cat, coat, cot, bat, boat, goat. So the channel alone is not enough.
+# A small world to try it on. The first of the next two cells makes sentences about animals and things, mistypes words
+# (30 % lost letters, 30 % neighbours on the keyboard, 20 % letters too many, 20 % exchanged letters), and draws. The
+# second repairs 40 sentences. There 40 % of the words are mistyped, so that there is much to repair, although the
+# tables assume one word in ten. Many words are one edit apart: cat, coat, cot, bat, boat, goat. So neither the channel
+# nor the prior alone is enough.
 #
-# The picture is the **trellis** of one sentence: a column for each typed word, its candidates below each other, and
-# the best path through them.
+# The picture is the **trellis** of a sentence that the channel alone gets wrong: a column for each typed word, its
+# candidates below each other with $\ln p(x \mid y)$, and the best path with $\ln p(y_t \mid y_{t-1})$ at its steps. The
+# numbers along the path add up to the score.
 
 
 # %% softmark={"role": "given", "question": "9"}
@@ -601,25 +715,33 @@ def toy_sentences(count: int, seed: int) -> list[list[str]]:
     sentences = []
     for _ in range(count):
         form = rng.choice(forms).split()
-        sentences.append([rng.choice(words[part].split()) if part in words else part for part in form])
+        sentences.append([rng.choice(words[p].split()) if p in words else p for p in form])
     return sentences
 
 
 def mistype(word: str, rng: random.Random) -> str:
-    """The word with one random error: 30 % lost, 30 % wrong, 20 % added, 20 % exchanged letters."""
-    kind = rng.choices(("del", "sub", "ins", "trans"), (30, 30, 20, 20))[0]
-    i = rng.randrange(len(word))
-    if kind == "del":
-        return word[:i] + word[i + 1 :]
-    if kind == "sub":
-        return word[:i] + rng.choice(neighbours(word[i])) + word[i + 1 :]
-    if kind == "ins":
-        return word[:i] + rng.choice(LETTERS) + word[i:]
-    return word[:i] + word[i + 1 : i + 2] + word[i] + word[i + 2 :]
+    """The word with one random error that changes it and leaves at least one letter.
+
+    30 % lost, 30 % wrong, 20 % added, 20 % exchanged letters, as far as the word allows it.
+    """
+    typed = word
+    while typed in ("", word):
+        kind = rng.choices(("del", "sub", "ins", "trans"), (30, 30, 20, 20))[0]
+        i = rng.randrange(len(word) + (kind == "ins"))
+        left, letter, right = word[:i], word[i : i + 1], word[i + 1 :]
+        if kind == "del":
+            typed = left + right
+        elif kind == "sub":
+            typed = left + rng.choice(neighbours(letter)) + right
+        elif kind == "ins":
+            typed = left + rng.choice(LETTERS) + letter + right
+        else:
+            typed = left + right[:1] + letter + right[1:]
+    return typed
 
 
 def edit_tables(sents: list[list[str]]) -> dict:
-    """The tables of the channel that `mistype` is: one word in ten has one error."""
+    """The tables of the channel that `mistype` is, if one word in ten has an error."""
     words = [word for sent in sents for word in sent]
     meant = ["#" + word for word in words]
     pairs = [a + b for a in "#" + LETTERS for b in LETTERS]
@@ -627,90 +749,131 @@ def edit_tables(sents: list[list[str]]) -> dict:
     bi = {pair: 1 + sum(word.count(pair) for word in meant) for pair in pairs}
     error = 0.1 * len(words) / sum(map(len, words))  # chance of an error at one letter
     near = {a: neighbours(a) for a in LETTERS}
+    wrong = [(a, b, 1 / len(near[a]) if b in near[a] else 1e-3) for a in LETTERS for b in LETTERS]
     return {
         "uni": uni,
         "bi": bi,
         "del": {pair: 0.3 * error * bi[pair] for pair in pairs},
         "ins": {pair: 0.2 * error * uni[pair[0]] / 26 for pair in pairs},
-        "sub": {
-            a + b: 0.3 * error * uni[a] * (1 / len(near[a]) if b in near[a] else 1e-3) for a in LETTERS for b in LETTERS
-        },
+        "sub": {a + b: 0.3 * error * uni[a] * share for a, b, share in wrong},
         "trans": {pair: 0.2 * error * bi[pair] for pair in pairs},
         "stay": 0.9,
     }
 
 
+def show_trellis(
+    typed: list[str],
+    columns: list[dict[str, float]],
+    path: list[str],
+    steps: list[float],
+) -> None:
+    """Draw the candidates of each place and the best path, or print them without matplotlib.
+
+    typed: words, "" for <s> and </s>; columns: for each {candidate: ln p(typed | candidate)};
+    path: one candidate a column; steps: ln p(v | u) for each two neighbours u, v of the path.
+    """
+    score = sum(steps) + sum(column[y] for column, y in zip(columns, path, strict=True))
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        texts = []  # one list a column: typed word, arrow, step, candidates
+        for x, column, y, step in zip(typed, columns, path, ["", *steps], strict=True):
+            cells = [f"{w} {p:.1f}" if x else w for w, p in column.items()]
+            best = list(column).index(y)
+            cells[best] = f"[{cells[best]}]"
+            texts.append([x, "↓" if x else "", f"{step:.1f} →" if step else "", *cells])
+        widths = [max(map(len, text)) for text in texts]
+        for row in itertools.zip_longest(*texts, fillvalue=""):
+            cells = [f"{cell:^{width}}" for cell, width in zip(row, widths, strict=True)]
+            print("  ".join(cells).rstrip())
+        print(f"[…] is the best path, the numbers with arrows are its steps; score {score:.1f}")
+        return
+    _, axes = plt.subplots(figsize=(1.3 * len(columns) + 1, 4))
+    height = [{w: (len(words) - 1) / 2 - row for row, w in enumerate(words)} for words in columns]
+    for t, (left, right) in enumerate(itertools.pairwise(columns)):
+        for u, v in itertools.product(left, right):
+            best = [u, v] == path[t : t + 2]
+            ends = [height[t][u], height[t + 1][v]]
+            color, width = ("tab:red", 3) if best else ("lightgrey", 1)
+            axes.plot([t, t + 1], ends, color=color, linewidth=width, zorder=1 + best)
+            if best:
+                side = "left" if ends[1] < ends[0] else "right"
+                axes.text(t + 0.5, sum(ends) / 2 + 0.1, f"{steps[t]:.1f}", ha=side, va="bottom")
+    for t, (x, column) in enumerate(zip(typed, columns, strict=True)):
+        for w, p in column.items():
+            face = "mistyrose" if w == path[t] else "white"
+            box = {"boxstyle": "round", "facecolor": face, "edgecolor": "grey"}
+            label = f"{w}\n{p:.1f}" if x else w
+            axes.text(t, height[t][w], label, ha="center", va="center", bbox=box, zorder=3)
+    axes.set_xticks(range(len(columns)), [f"“{x}”" if x else "" for x in typed])
+    axes.set_yticks([])
+    axes.margins(0.08, 0.2)
+    axes.set(title=f"The candidates and the best path: score {score:.1f}", xlabel="typed")
+    plt.tight_layout()
+    plt.show()
+
+
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "9"}
-# corpus, held_out = toy_sentences(150, 0), toy_sentences(40, 1)
-# tables, rng = edit_tables(corpus), random.Random(2)
-# typed = [[mistype(w, rng) if rng.random() < 0.4 else w for w in sent] for sent in held_out]
-# repaired = [correct(sent, corpus, tables, 0.1) for sent in typed]
-# def right(texts):
-#     pairs = [(a, b) for text, meant in zip(texts, held_out) for a, b in zip(text, meant)]
-#     return f"{sum(a == b for a, b in pairs)} of {len(pairs)} words are right"
-# print("as typed: ", right(typed))
-# print("corrected:", right(repaired))
+# def look():
+#     corpus, held_out = toy_sentences(150, 0), toy_sentences(40, 1)
+#     tables, rng = edit_tables(corpus), random.Random(2)
+#     flat = {**flat_tables("#" + LETTERS), "stay": 0.01}  # an error is as likely as none
+#     typed = [[mistype(w, rng) if rng.random() < 0.4 else w for w in sent] for sent in held_out]
+#     repaired = {
+#         "as typed": typed,
+#         "prior alone": [correct(x, corpus, flat, 0.1) for x in typed],
+#         "channel alone": [correct(x, corpus, tables, 1e18) for x in typed],  # k makes words equal
+#         "both": [correct(x, corpus, tables, 0.1) for x in typed],
+#     }
+#     for name, texts in repaired.items():
+#         pairs = [pair for text, meant in zip(texts, held_out) for pair in zip(text, meant)]
+#         print(f"{name:13}  {sum(a == b for a, b in pairs)} of {len(pairs)} words are right")
 #
-# vocabulary = sorted({w for sent in corpus for w in sent})
-# solved = [i for i in range(len(typed)) if repaired[i] == held_out[i] != typed[i]]
-# place = max(solved, key=lambda i: sum(len(candidates(x, vocabulary, LETTERS)) for x in typed[i]))
-# sentence, path = typed[place], repaired[place]
-# columns = [candidates(x, vocabulary, LETTERS) or [x] for x in sentence]
-# try:
-#     import matplotlib.pyplot as plt
-# except ImportError:  # the same picture as columns of words
-#     width = max(len(w) for column in [sentence, *columns] for w in column) + 3
-#     print("".join(f"{x:>{width}}" for x in sentence))
-#     print("".join(f"{'↓':>{width}}" for x in sentence))
-#     for row in range(max(map(len, columns))):
-#         cells = [column[row] if row < len(column) else "" for column in columns]
-#         print("".join(f"{'[' + w + ']' if w == y else w:>{width}}" for w, y in zip(cells, path)))
-#     print("[…] is the best path")
-# else:
-#     figure, axes = plt.subplots(figsize=(1.5 * len(columns) + 1, 3.6))
-#     height = [{w: (len(column) - 1) / 2 - row for row, w in enumerate(column)} for column in columns]
-#     for t in range(1, len(columns)):
-#         for u in columns[t - 1]:
-#             for v in columns[t]:
-#                 best = (u, v) == (path[t - 1], path[t])
-#                 axes.plot([t - 1, t], [height[t - 1][u], height[t][v]], color="tab:red" if best else "lightgrey",
-#                           linewidth=3 if best else 1, zorder=2 if best else 1)
-#     for t, column in enumerate(columns):
-#         for w in column:
-#             box = dict(boxstyle="round", facecolor="mistyrose" if w == path[t] else "white", edgecolor="grey")
-#             axes.text(t, height[t][w], w, ha="center", va="center", bbox=box, zorder=3)
-#     axes.set_xticks(range(len(columns)), [f"“{x}”" for x in sentence])
-#     axes.set_yticks([])
-#     axes.margins(0.08, 0.2)
-#     axes.set(title="Candidates for each typed word, and the best path", xlabel="typed")
-#     figure.tight_layout()
-#     plt.show()
+#     vocabulary = sorted({w for sent in corpus for w in sent})
+#     near = [[candidates(x, vocabulary, LETTERS) or [x] for x in sent] for sent in typed]
+#     _, prior, channel, both = repaired.values()
+#     solved = [i for i in range(len(typed)) if both[i] == held_out[i] != channel[i]] or [0]
+#     i = max(solved, key=lambda i: (prior[i] != held_out[i], sum(map(len, near[i]))))
+#     print()
+#     for name in repaired:
+#         print(f"{name:13}  {' '.join(repaired[name][i])}")
+#
+#     (c, ctx), size = count_ngrams(corpus, 2), vocab_size(corpus)
+#     columns = [
+#         {w: channel_logprob(x, w, tables) for w in words} for x, words in zip(typed[i], near[i])
+#     ]
+#     path = [B, *both[i], E]
+#     steps = [math.log(addk_prob(v, u, c, ctx, size, 0.1)) for u, v in itertools.pairwise(path)]
+#     show_trellis(["", *typed[i], ""], [{B: 0.0}, *columns, {E: 0.0}], path, steps)
+#
+# look()
 
 # %% [markdown]
 # ## Hand calculations (12 points)
 #
 # On paper, with your own numbers. They follow from your student id, so type it into the first code cell, run that cell,
-# and then run the next two cells. Write the results into the last answer cell as plain Python values. Three decimals
-# are enough, and fractions such as `2 / 3` are fine. Write numbers, not calls of your functions: this trains your head.
+# and then run the next two cells. Write the results into the cell that begins with `hand =` below, as plain Python
+# values. Round only at the end; three decimals are enough, and fractions such as `2 / 3` are fine. Write numbers, not
+# calls of your functions: this is practice without the computer.
 #
-# **H1 (4)** You get three sentences and three questions $p(w \mid h)$, each as the pair `[w, h]`. For a bigram model of
-# these sentences compute the two MLE probabilities under `"mle"` and the add-one ($k = 1$) probability under
-# `"add-one"`. Answer: `[…, …, …]`, in this order.
+# **H1 (4)** You get three lines of a song, each a sentence, and three questions $p(w \mid h)$. For a bigram model of
+# these sentences compute two probabilities by MLE and the third one with add-one smoothing ($k = 1$). Answer:
+# `[…, …, …]`, in this order.
 #
-# **H2 (4)** You get three candidates for one typed word: `"channel"` is $p(x \mid y)$ in millionths, `"prior"` is
-# $p(y)$ in millionths. Which candidate wins by the channel alone, which by the prior alone, which by the product? And
-# how probable is that last one, if one of the three was meant: $p(y \mid x)$? Answer:
-# `["word", "word", "word", …]`.
+# **H2 (4)** You get three candidates for one typed word, with the channel $p(x \mid y)$ and the prior $p(y)$, both in
+# millionths. Which candidate wins by the channel alone, which by the prior alone, which by the product? And how
+# probable is that last one, if one of the three was meant: $p(y \mid x)$? Answer: `["word", "word", "word", …]`.
 #
-# **H3 (4)** A model gives the three words and the `</s>` of a sentence the probabilities under `"p"`. What is the
-# perplexity? Answer: a number.
+# **H3 (4)** A model gives the three words and the `</s>` of a sentence four probabilities. What is the perplexity?
+# Answer: a number.
 
 
 # %% softmark={"role": "given", "question": "10"}
 def my_numbers(student_id: str, part: str) -> dict[str, object]:
     """Personal numbers of one hand calculation, the same on every machine.
 
-    student_id: as your course knows it; spaces around it and upper or lower case don't matter · part: "H1", "H2", "H3".
+    student_id: as your course knows it; spaces around it and upper or lower case don't matter;
+    part: "H1", "H2" or "H3".
     """
     text = f"noisy_channel/{part}/{student_id.strip().lower()}"
     number = hashlib.blake2b(text.encode()).digest()
@@ -720,7 +883,7 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
         return [left.pop(number[place + i] % len(left)) for i in range(count)]
 
     if part == "H1":
-        a, b, c, d, e = pick(["owls", "mice", "bees", "frogs", "cows", "ants", "geese", "lambs"], 5, 0)
+        a, b, c, d, e = pick(["la", "hey", "doo", "na", "ooh", "ba", "yeah", "dum"], 5, 0)
         often, more, extra = 3 + number[10] % 5, 2 + number[11] % 4, [d, e][: number[12] % 3]
         sentences = [[a, b] * often + [a, c], [b, *extra, a], [c] * more + [a]]
         order = pick([0, 1, 2], 3, 20)
@@ -736,7 +899,8 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
         high = [60 + number[30] % 31, 60 + number[31] % 31]
         channel, prior = [high[0], low[0], middle[0]], [low[1], high[1], middle[1]]
         order = pick([0, 1, 2], 3, 40)
-        return {kind: {words[i]: row[i] for i in order} for kind, row in (("channel", channel), ("prior", prior))}
+        tables = (("channel", channel), ("prior", prior))
+        return {kind: {words[i]: row[i] for i in order} for kind, row in tables}
     if part == "H3":
         shares = [f"1/{d}" for d in (2, 3, 4, 5, 6, 8, 11, 12, 13, 15, 16, 17, 19, 20)]
         return {"p": pick(shares, 4, 0)}
@@ -744,21 +908,23 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "10"}
+# def show_numbers():
+#     h1, h2, h3 = (my_numbers(STUDENT_ID, part) for part in ("H1", "H2", "H3"))
+#     for sentence in h1["sentences"]:
+#         print(f"H1  sentence  {sentence}")
+#     for kind, pairs in (("MLE", h1["mle"]), ("add-one", [h1["add-one"]])):
+#         for w, h in pairs:
+#             print(f"H1  {kind:8}  p({w} | {h})")
+#     print("H2  word      channel  prior")
+#     for word in h2["channel"]:
+#         print(f"H2  {word:8}  {h2['channel'][word]:7}  {h2['prior'][word]:5}")
+#     for p in h3["p"]:
+#         print(f"H3  p         {p}")
+#
 # if STUDENT_ID:
-#     for part in ("H1", "H2", "H3"):
-#         print(part, my_numbers(STUDENT_ID, part))
+#     show_numbers()
 # else:
 #     print("Type your student id into the first code cell, run it, and run this cell again.")
-
-# %% [markdown] softmark={"role": "written", "question": "E"}
-# ## Explain (5 written points)
-#
-# An MLE bigram model often has the perplexity inf on new text, however large the corpus was. The add-k model of the
-# same counts never has. Explain why, in at most eight sentences: what happens to the formula in each case, where does
-# the probability of unseen events come from, and what does it cost the seen ones? A person reads your answer.
-#
-# *Your answer:*
-
 
 # %% softmark={"role": "hidden", "question": "10"}
 STUDENT_ID = "ada"
@@ -791,6 +957,30 @@ hand = {
     "H2": hand_h2(my_numbers(STUDENT_ID, "H2")),
     "H3": hand_h3(my_numbers(STUDENT_ID, "H3")),
 }
+
+# %% tags=["active-ipynb"] softmark={"role": "demo", "question": "10"}
+# # Can your answers be read? This looks at their form, not at whether they are right.
+# def check_hand():
+#     forms = {"H1": ["number"] * 3, "H2": ["word"] * 3 + ["number"], "H3": ["number"]}
+#     for part, form in forms.items():
+#         answer = hand.get(part)
+#         values = answer if isinstance(answer, (list, tuple)) and part != "H3" else [answer]
+#         kinds = {str: "word", int: "number", float: "number"}
+#         fits = [kinds.get(type(value)) for value in values] == form
+#         said = "can be read" if fits else f"can't be read, it must have the form {', '.join(form)}"
+#         print(f"{part}: {'no answer yet' if answer is None else said}")
+#
+# check_hand()
+
+# %% [markdown] softmark={"role": "written", "question": "E"}
+# ## Explain (5 written points)
+#
+# An MLE bigram model often has the perplexity inf on new text, however large the corpus was. The add-k model of the
+# same counts never has. Explain why, in at most eight sentences: what happens to the formula in each case, where does
+# the probability of unseen events come from, and what does it cost the seen ones? A person reads your answer.
+#
+# *Your answer:*
+
 
 # %% tags=["active-ipynb"] softmark={"role": "demo"}
 # print(f"This notebook ran for {time.perf_counter() - started:.1f} s.")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import math
+import re
 from typing import Any
 
 import pytest
 import torch
 
+from autograder.checks import sibling
 from autograder.checks.mistakes import Hypothesis
 from autograder.model import Verdict
 from autograder.seeds import Draw
-from tests.assignments.grading import Grading, describe, earned
+from tests.assignments.grading import COURSE, Grading, describe, earned
 
 grading = Grading("noisy_channel")
 grade, variant = grading.grade, grading.variant
@@ -163,6 +167,13 @@ def test_no_named_mistake_below_hides_what_correct_does(seed: int) -> None:
     shown = [way for way in wrong if module["answers"](way, cases, {}) != right]
     assert len(shown) == len(wrong) - 1, "all but the one about words without candidates"
     assert not any(module["hides"](helpers, cases, right, shown) for helpers in below)
+    assert all(module["clear"](*case) for case in cases)
+
+
+def test_a_tie_of_two_sentences_is_noticed() -> None:
+    """Here two sentences are equally likely to the last digit: such draws are not used."""
+    module = grading.checks.checks[0].function.__globals__
+    assert [module["clear"](*case) for case in module["misspelt"](Draw(1363))] == [True] * 5 + [False] + [True]
 
 
 @pytest.mark.parametrize("number", ["7.3", "8.3"])
@@ -184,3 +195,54 @@ def test_the_whole_catalogue_on_other_seeds(question: str) -> None:
 def test_public_checks_of_the_notebook_use_the_graders_inputs() -> None:
     """The notebook's public checks call each function with exactly the inputs of the grader's public checks."""
     grading.assert_public_checks_agree(9)
+
+
+@pytest.mark.parametrize(
+    ("function", "old", "new", "said"),
+    [
+        ("count_ngrams", "for sent in sents:", "for sent in filter(None, sents):", "n = 1"),
+        ("em_lambda", "dtype=P.dtype", "dtype=torch.float32", "float64"),
+        ("em_lambda", "m, T = P.shape", "P = P.T\n    m, T = P.shape", "two weights"),
+        ("candidates", "range(len(x) + 1)", "range(1, len(x) + 1)", "the first letter"),
+        ("channel_logprob", " if total > 0 else -math.inf", "", "never occurred"),
+        ("channel_logprob", "sum(explanations())", "next(explanations(), 0.0)", "two explanations"),
+        ("channel_logprob", '"#"', '"<"', "KeyError"),
+        ("decode", '.get(f"{u} {v}", -math.inf)', '[f"{u} {v}"]', "he ran"),
+    ],
+)
+def test_public_checks_notice_plain_mistakes(function: str, old: str, new: str, said: str) -> None:
+    """They fail, and the message tells where to look."""
+    with pytest.raises((AssertionError, KeyError), match=re.escape(said)):
+        exec(public_check(function), grading.reference({function: changed(function, old, new)}))
+
+
+@pytest.mark.parametrize(
+    ("function", "parameter"),
+    [
+        ("mle_prob", "ctx: dict"),
+        ("perplexity", "c: dict"),
+        ("channel_logprob", "conf: dict"),
+        ("decode", "bigram: dict"),
+        ("em_lambda", "P: Tensor"),
+    ],
+)
+def test_public_checks_leave_no_names_behind(function: str, parameter: str) -> None:
+    """An answer that gives a parameter another name and uses the old one fails in the notebook, as in the grader."""
+    space = grading.reference({function: changed(function, parameter, "other" + parameter[parameter.index(":") :])})
+    for cell in grading.public_cells():
+        with contextlib.suppress(NameError):
+            exec(cell, space)
+    with pytest.raises(NameError, match=parameter.partition(":")[0]):
+        exec(public_check(function), space)
+
+
+def public_check(function: str) -> str:
+    return next(cell for cell in grading.public_cells() if f"{function}(" in cell)
+
+
+def changed(function: str, old: str, new: str) -> str:
+    """The source of a function of the reference with a change in it."""
+    reference = sibling(COURSE / "reference/noisy_channel/checks.py", "solution")
+    source = inspect.getsource(getattr(reference, function))
+    assert source.count(old) == 1
+    return source.replace(old, new)
