@@ -229,8 +229,10 @@ class Elman(Question):
         x, one, half, zero = table([1.0], [0.0], [0.0], [0.0]), table([1.0]), table([0.5]), torch.zeros(1).double()
         self.agree("elman", x, one, half, zero, "slide")
         self.agree("elman", x, one, half, zero, "tanh")
-        b = torch.tensor([0.25, 0.0], dtype=torch.float64)
-        self.agree("elman", x, table([0.0], [1.0]), table([0.0, 0.5], [0.0, 0.0]), b, "slide")
+        x, Wxh = table([1.0, 0.0], [0.0, 1.0], [1.0, 0.0]), table([1.0, -0.5], [0.5, -1.0])
+        Whh, b = table([0.5, 0.25], [0.5, 0.5]), torch.tensor([0.25, 0.0], dtype=torch.float64)
+        self.agree("elman", x, Wxh, Whh, b, "slide")
+        self.agree("elman", *single(x, Wxh, Whh, b), "slide")
 
     @number("2.2")
     @weight(1)
@@ -312,7 +314,9 @@ class Jacobians(Question):
     def test_example(self) -> None:
         """The examples of the notebook come out."""
         self.agree("jacobian_norms", table([0.9]), torch.zeros(3, 1).double())
-        self.agree("jacobian_norms", table([0.0, 2.0], [0.5, 0.0]), table([0.5, 0.5], [0.6, 0.0], [0.0, 0.8]))
+        Whh, hs = table([1.0, 2.0], [-1.0, 1.0]), table([0.5, -0.5], [0.6, -0.8], [-0.8, 0.5])
+        self.agree("jacobian_norms", Whh, hs)
+        self.agree("jacobian_norms", *single(Whh, hs))
 
     @number("3.2")
     @weight(1)
@@ -393,12 +397,18 @@ class Cell(Question):
     @weight(1)
     @public
     def test_example(self) -> None:
-        """The example of the notebook comes out."""
+        """The examples of the notebook come out."""
         three, zero = math.log(3), [0.0]
         W_ih, W_hh = table(zero, [three], zero, zero), table(zero, zero, zero, [-three])
         b_ih = torch.tensor([0.0, 0.0, math.log(4), 0.0], dtype=torch.float64)
         b_hh = torch.tensor([0.0, 0.0, -math.log(2), 0.0], dtype=torch.float64)
         self.agree("lstm_cell", table([1.0]), table([1.0]), table([2.0]), W_ih, W_hh, b_ih, b_hh)
+        x, h, c = table([1.0, 0.0, 1.0], [0.0, 1.0, 1.0]), table([1.0, 0.0], [0.0, 1.0]), table([9.0, 1.0], [9.0, 2.0])
+        W_ih, W_hh = torch.zeros(8, 3).double(), torch.zeros(8, 2).double()
+        W_ih[4], W_hh[6] = table([0.0, -math.log(4), math.log(2)])[0], table([three, -three])[0]
+        b = torch.tensor([40.0, -40.0, -40.0, 40.0, 0.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+        self.agree("lstm_cell", x, h, c, W_ih, W_hh, b, 0 * b)
+        self.agree("lstm_cell", *single(x, h, c, W_ih, W_hh, b, 0 * b))
 
     @number("4.2")
     @weight(2)
@@ -503,7 +513,9 @@ class Forward(Question):
         h0, c0 = table([0.5], [-0.5]), table([1.0], [-1.0])
         W_ih, W_hh = table([1.0], [0.0], [1.0], [-1.0]), table([0.0], [1.0], [-1.0], [1.0])
         b_ih, b_hh = (torch.tensor(b, dtype=torch.float64) for b in ([0.0, 1.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.5]))
-        self.agree("lstm_forward", x, torch.tensor([3, 2]), h0, c0, W_ih, W_hh, b_ih, b_hh)
+        given = x, torch.tensor([2, 3]), h0, c0, W_ih, W_hh, b_ih, b_hh
+        self.agree("lstm_forward", *given)
+        self.agree("lstm_forward", *single(*given))
 
     @number("5.2")
     @weight(1.5)
@@ -580,6 +592,8 @@ PROBES = torch.tensor(
     dtype=torch.float64,
 )
 LATCH_EXAMPLES = torch.tensor([[0, 1, 0, 0, -1, 0, 1, 0], [-1, 0, 1, 1, 1, 0, -1, -1]], dtype=torch.float64)
+#: The notebook's long example: a 1, then 300 zeros.
+LONG_EXAMPLE = torch.cat([torch.ones(1, 1), torch.zeros(1, 300)], dim=1).double()
 
 
 def hundred_steps() -> Tensor:
@@ -639,7 +653,11 @@ def on_latch_examples(value: Any) -> dict[str, Any] | None:
     inputs = [" ".join(f"{x:g}" for x in row) for row in LATCH_EXAMPLES.tolist()]
     far = off_by(weights, LATCH_EXAMPLES, 0.05).tolist()
     seen: dict[str, Any] = {f"h for {x}": [words[n] for n in row] for x, row in zip(inputs, far, strict=True)}
-    return {**seen, "each h within 0.001": not bool(off_by(weights, LATCH_EXAMPLES, WITHIN).any())}
+    return {
+        **seen,
+        "each h within 0.001": not bool(off_by(weights, LATCH_EXAMPLES, WITHIN).any()),
+        "h within 0.001 after a 1 and 300 zeros": not bool(off_by(weights, LONG_EXAMPLE, WITHIN)[:, -1].any()),
+    }
 
 
 def judged(value: Any, x: Tensor) -> list[Any] | None:
