@@ -77,9 +77,10 @@ class Softmax(Question):
     @weight(0.5)
     @public
     def test_example(self) -> None:
-        """The example of the notebook comes out."""
+        """The examples of the notebook come out."""
         s = table([0.0, math.log(2), math.log(5)], [1000.0, 1001.0, -math.inf])
         self.agree("softmax", s, 1)
+        self.agree("softmax", table([0.0, -math.inf], [math.log(3), -math.inf]).float(), 0)
 
     @number("1.2")
     @weight(1)
@@ -161,10 +162,12 @@ class OneQuery(Question):
     @weight(1)
     @public
     def test_example(self) -> None:
-        """The example of the notebook comes out."""
+        """The examples of the notebook come out."""
+        K = table([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [5.0, 6.0, 7.0, 8.0])
+        V = table([1.0, 0.0], [2.0, 3.0], [6.0, 3.0])
+        self.agree("attention_one_query", torch.zeros(4).double(), K, V)
         q = torch.tensor([2 * math.log(3), 0.0, 0.0, 0.0], dtype=torch.float64)
-        K = table([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0])
-        self.agree("attention_one_query", q, K, table([4.0, 0.0], [0.0, 8.0]))
+        self.agree("attention_one_query", q, K[:2], table([4.0, 0.0], [0.0, 8.0]))
 
     @number("2.2")
     @weight(1)
@@ -270,6 +273,8 @@ class Attention(Question):
         Q = table([2 * math.log(3), 0.0, 0.0, 0.0], [0.0, 2 * math.log(2), 0.0, 0.0])
         K, V = table([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]), table([4.0, 0.0, 1.0], [0.0, 8.0, 1.0])
         self.agree("attention", Q, K, V)
+        self.agree("attention", Q, K, V, torch.tensor([[False, False], [True, False]]))
+        Q, K, V = (torch.stack([x, x.flip(0)]) for x in (Q, K, V))
         self.agree("attention", Q, K, V, torch.tensor([[True, True], [True, False]]))
 
     @number("3.2")
@@ -372,8 +377,9 @@ class CausalMask(Question):
     @public
     def test_attention_example(self) -> None:
         """The examples of the notebook come out."""
-        ones = torch.ones(3, 2, dtype=torch.float64)
-        self.agree("causal_attention", 0 * ones, ones, table([2.0], [4.0], [9.0]))
+        ones, V = torch.ones(3, 2, dtype=torch.float64), table([2.0], [4.0], [9.0])
+        self.agree("causal_attention", 0 * ones, ones, V)
+        self.agree("causal_attention", *(torch.stack([x, x]) for x in (0 * ones, ones, V)))
         query = [2 * math.log(3), 2 * math.log(2), 0.0, 0.0]
         K = table([1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0])
         self.agree("causal_attention", table(query, query), K, table([5.0], [10.0]))
@@ -463,7 +469,8 @@ class SwapEffect(Question):
         self.agree("swap_effect", X, zero, zero, one, 0, 1, True, 1)
         self.agree("swap_effect", X, zero, zero, one, 0, 1, True, 2)
         self.agree("swap_effect", X, one, one, one, 0, 1, False, 2)
-        self.agree("swap_effect", X, one, one, one, 0, 2, True, 2)
+        Wq, Wk, Wv = table([1.0, 2.0], [0.0, 1.0]), table([1.0, 0.0], [1.0, -1.0]), table([1.0, 0.0], [2.0, 1.0])
+        self.agree("swap_effect", X, Wq, Wk, Wv, 0, 2, True, 2)
 
     @number("5.2")
     @weight(1)
@@ -545,7 +552,10 @@ class MultiHead(Question):
         self.agree("multi_head", x, zero, one, one, one, 2)
         self.agree("multi_head", x, zero, one, one, exchange, 2)
         x = table([1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 2.0])[None]
-        self.agree("multi_head", x, *[torch.eye(4).double()] * 4, 2)
+        one = torch.eye(4).double()
+        self.agree("multi_head", x, one, one, one, one, 2)
+        shift = one.roll(1, 1)
+        self.agree("multi_head", x, one + shift, one - shift, shift, one + shift, 2)
 
     @number("6.2")
     @weight(2)
@@ -614,9 +624,10 @@ class ScoreStats(Question):
     @weight(0.5)
     @public
     def test_example(self) -> None:
-        """The example of the notebook comes out."""
-        K = table([math.log(3), 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0])
-        self.agree("score_stats", table([2.0, 0.0, 0.0, 0.0]), K)
+        """The examples of the notebook come out."""
+        K = table([math.log(3), 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0])
+        self.agree("score_stats", table([2.0, 0.0, 0.0, 0.0]), K[:2])
+        self.agree("score_stats", table([2.0, 0.0, 0.0, 0.0], [2.0, 4.0, 0.0, 0.0]), K)
 
     @number("7.2")
     @weight(1)

@@ -18,10 +18,12 @@
 #
 # **How to work.** Replace each `raise NotImplementedError` by your code. Keep the names and the order of the
 # parameters. You may add helper functions and cells. After each question comes a *public check*: it shows quickly
-# whether you are on the right way. The grader tries other inputs, sizes and special cases.
+# whether you are on the right track. The grader tries other inputs, sizes and special cases.
 #
-# **Conventions.** Rows are tokens: a text of $T$ tokens is a matrix with $T$ rows, and $Q = XW_q$. A mask is boolean,
-# and `True` means *may attend*. Tensors are float64 unless said otherwise. Your functions must not change their inputs.
+# **Conventions.** Rows are tokens: a text of $T$ tokens is a matrix with $T$ rows. A mask is boolean, and `True` means
+# *may attend*. All sizes are at least 1. The tensors of one call have one dtype, float64 or float32, and the result has
+# the same. Your functions must not change their inputs. You may use all of PyTorch, also `torch.softmax` and
+# `scaled_dot_product_attention`, but you learn more without these two.
 #
 # | question | function | points | checks (points) |
 # |---|---|---|---|
@@ -44,7 +46,6 @@
 import hashlib
 import math
 import time
-from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -57,31 +58,45 @@ def tensor(rows: object) -> Tensor:
     return torch.tensor(rows, dtype=torch.float64)
 
 
+def check(got: object, expected: Tensor, what: str) -> None:
+    """For the public checks: stop with a message unless `got` is the expected tensor."""
+    assert isinstance(got, Tensor), f"{what}: expected a tensor, not {type(got).__name__}"
+    assert got.dtype == expected.dtype, f"{what}: expected dtype {expected.dtype}, not {got.dtype}"
+    shapes = f"expected shape {tuple(expected.shape)}, not {tuple(got.shape)}"
+    assert got.shape == expected.shape, f"{what}: {shapes}"
+    wanted, given = (x.double().round(decimals=4).tolist() for x in (expected, got))
+    assert torch.allclose(got, expected, atol=1e-4), f"{what}: expected {wanted}, not {given}"
+
+
+# %% softmark={"role": "hidden"}
+from collections.abc import Callable
+
 # %% [markdown]
 # ## Q1 Softmax (8 points)
 #
-# Attention needs weights that are positive and sum to 1. The softmax makes them from any scores:
+# Attention needs weights that are not negative and sum to 1. The softmax makes them from scores:
 #
 # $$\operatorname{softmax}(s)_i = \frac{e^{s_i}}{\sum_j e^{s_j}}$$
 #
 # Three things need care.
 #
 # * **Which axis.** `dim` names the axis along which the weights sum to 1. For scores of shape (2, 3) and `dim=1`, each
-#   of the 2 rows sums to 1.
-# * **Large scores.** $e^{800}$ is too large for a float. Take the maximum $m$ away from all scores of a slice first:
+#   of the 2 rows sums to 1. As in PyTorch, negative numbers count from the last axis: here `dim=-1` is the same.
+# * **Large scores.** $e^{800}$ is too large for a float. Subtract the maximum $m$ from all scores of a slice first:
 #   the factor $e^{-m}$ cancels. A *slice* is the set of scores that share one sum.
-# * **Score −∞** means "not allowed" and gives weight 0. If *all* scores of a slice are −∞, nothing is allowed: return
-#   zeros for that slice, not `nan`.
+# * **Score −∞** means "not allowed" and gives weight 0; all other scores are finite. If *all* scores of a slice are −∞,
+#   nothing is allowed: return zeros for that slice, not `nan`.
 #
 # *Example.* For $s = (0, \ln 2, \ln 5)$ the exponentials are $1, 2, 5$, so the weights are $\frac18, \frac28, \frac58$.
 
 
 # %% softmark={"role": "answer", "question": "1"}
 def softmax(s: Tensor, dim: int) -> Tensor:
-    """Weights along `dim` that are positive and sum to 1.
+    """Weights along `dim` that are not negative and sum to 1.
 
     s: scores (...), any shape, −inf allowed → weights (...), the same shape and dtype.
-    A slice that holds only −inf gives zeros. Source: Goodfellow, Bengio, Courville, Deep Learning, section 4.1.
+    A slice that holds only −inf gives zeros.
+    Source: Goodfellow, Bengio, Courville, Deep Learning, section 4.1.
     """
     along = {"dim": dim, "keepdim": True}
     largest = s.amax(**along).clamp(min=torch.finfo(s.dtype).min)  # finite, since −inf − (−inf) is nan
@@ -92,21 +107,25 @@ def softmax(s: Tensor, dim: int) -> Tensor:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "1"}
-# example = tensor([[0.0, math.log(2), math.log(5)], [1000.0, 1001.0, -math.inf]])
-# expected = tensor([[0.125, 0.25, 0.625], [0.26894142, 0.73105858, 0.0]])
-# assert softmax(example, 1).shape == (2, 3), "the result has the shape of the scores"
-# assert torch.allclose(softmax(example, 1), expected), "see the example in the text; then think of large scores"
+# scores = [[0.0, math.log(2), math.log(5)], [1000.0, 1001.0, -math.inf]]
+# s = tensor(scores)
+# expected = tensor([[0.125, 0.25, 0.625], [0.26894, 0.73106, 0.0]])
+# check(softmax(s, 1), expected, "row 0 is the example, row 1 has large scores and −∞")
+# assert s.tolist() == scores, f"softmax must not change its input: it is {s.tolist()} now"
+# s = tensor([[0.0, -math.inf], [math.log(3), -math.inf]]).float()
+# expected = tensor([[0.25, 0.0], [0.75, 0.0]]).float()
+# check(softmax(s, 0), expected, "dim = 0: column 0 has weights ¼ and ¾, column 1 only −∞")
 # print("Q1: the public check passes")
 
 # %% [markdown]
 # ## Q2 One query (10 points)
 #
 # A token asks a question, its **query** $q$. Each of $n$ tokens offers a **key** $k_j$ and a **value** $v_j$. The
-# better a key fits the query, the larger the share of its value in the answer:
+# better a key fits the query, the larger the share of its value in the answer $x'$:
 #
 # $$s_j = \frac{q \cdot k_j}{\sqrt{d}}, \qquad a = \operatorname{softmax}(s), \qquad x' = \sum_j a_j v_j$$
 #
-# The rows of $K$ are the keys, the rows of $V$ the values; $d$ is the length of the query. Loops are fine here.
+# The rows of $K$ are the keys, the rows of $V$ the values; $d$ is the number of entries of $q$. Loops are fine here.
 #
 # *Example.* $d = 4$, $q = (2\ln 3, 0, 0, 0)$, keys $(1,0,0,0)$ and $(0,1,0,0)$. The scores are $\ln 3$ and $0$, so the
 # weights are $\frac34$ and $\frac14$. With values $(4, 0)$ and $(0, 8)$ the answer is $(3, 2)$.
@@ -116,7 +135,8 @@ def softmax(s: Tensor, dim: int) -> Tensor:
 def attention_one_query(q: Tensor, K: Tensor, V: Tensor, *, softmax: Callable[..., Tensor] = softmax) -> Tensor:
     """The mix of the values for one query.
 
-    q: (d), K: (n, d), V: (n, dv) → (dv). Source: Vaswani et al. 2017, section 3.2.1, for one row of Q.
+    q: (d), K: (n, d), V: (n, dv) → (dv).
+    Source: Vaswani et al. 2017, section 3.2.1, for one row of Q.
     """
     d = q.shape[0]
     scores = K @ q / math.sqrt(d)  # (n)
@@ -125,11 +145,14 @@ def attention_one_query(q: Tensor, K: Tensor, V: Tensor, *, softmax: Callable[..
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "2"}
-# q = tensor([2 * math.log(3), 0.0, 0.0, 0.0])
-# K = tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])
-# V = tensor([[4.0, 0.0], [0.0, 8.0]])
-# assert attention_one_query(q, K, V).shape == (2,), "one value vector comes back"
-# assert torch.allclose(attention_one_query(q, K, V), tensor([3.0, 2.0])), "see the example in the text"
+# q = tensor([0, 0, 0, 0])
+# K = tensor([[1, 0, 0, 0], [0, 1, 0, 0], [5, 6, 7, 8]])
+# V = tensor([[1, 0], [2, 3], [6, 3]])
+# check(attention_one_query(q, K, V), tensor([3, 2]), "q = 0: equal weights, the mean of the values")
+# q = tensor([2 * math.log(3), 0, 0, 0])
+# K = tensor([[1, 0, 0, 0], [0, 1, 0, 0]])
+# V = tensor([[4, 0], [0, 8]])
+# check(attention_one_query(q, K, V), tensor([3, 2]), "scores ln 3 and 0, weights ¾ and ¼")
 # print("Q2: the public check passes")
 
 # %% [markdown]
@@ -150,13 +173,13 @@ def attention_one_query(q: Tensor, K: Tensor, V: Tensor, *, softmax: Callable[..
 # | `mask` | (..., Tq, Tk) bool, or `None` |
 # | result | (..., Tq, dv) |
 #
-# The dots stand for any number of leading axes (none, a batch, a batch and heads). `mask[..., i, j]` is `True` where
+# The dots stand for any number of leading axes (none, a batch, a batch and heads), the same for `Q`, `K` and `V`. The
+# mask has the same ones, or none, and then it holds for all members of the batch. `mask[..., i, j]` is `True` where
 # query $i$ may look at key $j$. The score of a forbidden key is −∞ **before** the softmax, so the allowed weights still
-# sum to 1. A query that may look at nothing gets a row of zeros. A mask of shape (Tq, Tk), without leading axes, holds
-# for all members of the batch.
+# sum to 1. A query whose row of the mask is all `False` gives a row of zeros.
 #
 # *Example.* One query $(0)$, keys $(1), (2), (3)$, values $(1), (2), (6)$, $d = 1$. All scores are 0, so the result is
-# the mean $3$. With the mask `[True, True, False]` it is $1.5$.
+# the mean $3$. With the mask `[[True, True, False]]` it is $1.5$.
 
 
 # %% softmark={"role": "answer", "question": "3"}
@@ -165,8 +188,9 @@ def attention(
 ) -> Tensor:
     """Scaled dot-product attention.
 
-    Q: (..., Tq, d), K: (..., Tk, d), V: (..., Tk, dv), mask: (..., Tq, Tk) or (Tq, Tk) bool, True = may
-    attend → (..., Tq, dv). A query without keys gives zeros. Source: Vaswani et al. 2017, section 3.2.1.
+    Q: (..., Tq, d), K: (..., Tk, d), V: (..., Tk, dv),
+    mask: (..., Tq, Tk) or (Tq, Tk) bool, True = may attend → (..., Tq, dv).
+    A query without keys gives zeros. Source: Vaswani et al. 2017, section 3.2.1.
     """
     d = K.shape[-1]
     keys = -1  # the axis of the keys: one row of weights a query
@@ -177,16 +201,20 @@ def attention(
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "3"}
-# Q, K, V = tensor([[0.0]]), tensor([[1.0], [2.0], [3.0]]), tensor([[1.0], [2.0], [6.0]])
+# Q, K, V = tensor([[0]]), tensor([[1], [2], [3]]), tensor([[1], [2], [6]])
+# check(attention(Q, K, V), tensor([[3]]), "no mask: the mean of the values")
 # mask = torch.tensor([[True, True, False]])
-# assert torch.allclose(attention(Q, K, V), tensor([[3.0]])), "without a mask: the mean of the values"
-# assert torch.allclose(attention(Q, K, V, mask), tensor([[1.5]])), "the third key is forbidden"
-# Q = tensor([[2 * math.log(3), 0.0, 0.0, 0.0], [0.0, 2 * math.log(2), 0.0, 0.0]])
-# K = tensor([[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])
-# V = tensor([[4.0, 0.0, 1.0], [0.0, 8.0, 1.0]])
+# check(attention(Q, K, V, mask), tensor([[1.5]]), "the third key is forbidden")
+# Q = tensor([[2 * math.log(3), 0, 0, 0], [0, 2 * math.log(2), 0, 0]])
+# K = tensor([[1, 0, 0, 0], [0, 1, 0, 0]])
+# V = tensor([[4, 0, 1], [0, 8, 1]])
+# check(attention(Q, K, V), tensor([[3, 2, 1], [4 / 3, 16 / 3, 1]]), "weights ¾, ¼ and ⅓, ⅔")
+# mask = torch.tensor([[False, False], [True, False]])
+# check(attention(Q, K, V, mask), tensor([[0, 0, 0], [4, 0, 1]]), "query 0 sees no key, query 1 one")
+# Q, K, V = (torch.stack([x, x.flip(0)]) for x in (Q, K, V))
+# expected = tensor([[[3, 2, 1], [4, 0, 1]], [[4 / 3, 16 / 3, 1], [0, 8, 1]]])
 # mask = torch.tensor([[True, True], [True, False]])
-# assert torch.allclose(attention(Q, K, V), tensor([[3, 2, 1], [4 / 3, 16 / 3, 1]])), "weights ¾, ¼ and ⅓, ⅔"
-# assert torch.allclose(attention(Q, K, V, mask), tensor([[3, 2, 1], [4, 0, 1]])), "the second query sees one key"
+# check(attention(Q, K, V, mask), expected, "a batch of two, one mask for both")
 # print("Q3: the public check passes")
 
 # %% [markdown]
@@ -234,14 +262,20 @@ def causal_attention(
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "4"}
-# assert causal_mask(3).dtype == torch.bool, "a mask is boolean"
-# assert causal_mask(3).tolist() == [[True, False, False], [True, True, False], [True, True, True]], "see the table"
-# values = tensor([[2.0], [4.0], [9.0]])
-# running_mean = tensor([[2.0], [3.0], [5.0]])
-# Q, K = tensor([[0.0, 0.0]] * 3), tensor([[1.0, 1.0]] * 3)
-# assert torch.allclose(causal_attention(Q, K, values), running_mean), "equal scores give running means"
-# Q, K = tensor([[2 * math.log(3), 2 * math.log(2), 0, 0]] * 2), tensor([[1, 0, 0, 0], [0, 1, 0, 0]])
-# assert torch.allclose(causal_attention(Q, K, tensor([[5], [10]])), tensor([[5], [7]])), "the last weights are ⅗ and ⅖"
+# mask = causal_mask(3)
+# assert isinstance(mask, Tensor) and mask.dtype == torch.bool, f"expected a bool tensor, not {mask}"
+# lower = [[True, False, False], [True, True, False], [True, True, True]]
+# assert mask.tolist() == lower, f"expected the table in the text, not {mask.tolist()}"
+# Q, K = tensor([[0, 0]] * 3), tensor([[1, 1]] * 3)
+# V = tensor([[2], [4], [9]])
+# running = tensor([[2], [3], [5]])
+# check(causal_attention(Q, K, V), running, "equal scores: means of the values so far")
+# Q, K, V = (torch.stack([x, x]) for x in (Q, K, V))
+# check(causal_attention(Q, K, V), torch.stack([running, running]), "a batch of two")
+# Q = tensor([[2 * math.log(3), 2 * math.log(2), 0, 0]] * 2)
+# K = tensor([[1, 0, 0, 0], [0, 1, 0, 0]])
+# V = tensor([[5], [10]])
+# check(causal_attention(Q, K, V), tensor([[5], [7]]), "the last weights are ⅗ and ⅖")
 # print("Q4: the public check passes")
 
 # %% [markdown]
@@ -249,10 +283,15 @@ def causal_attention(
 #
 # Attention with the identity as values returns the weights themselves. Rows are queries, columns are keys. Under the
 # causal mask everything to the right of the diagonal is 0, and each row sums to 1.
+#
+# Each word has a random vector, which here is its query and its key at once. So a word fits best to itself and to its
+# earlier copies: the diagonal is dark, and each "the" spreads its weight over all "the" so far.
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "4"}
 # words = "the cat sat on the mat and the dog".split()
-# vectors = {w: torch.randn(8, generator=torch.Generator().manual_seed(n)) for n, w in enumerate(sorted(set(words)))}
+# vectors = {}
+# for n, word in enumerate(sorted(set(words))):
+#     vectors[word] = torch.randn(8, generator=torch.Generator().manual_seed(n))
 # X = torch.stack([vectors[w] for w in words])
 # weights = causal_attention(X, X, torch.eye(len(words)))
 # try:
@@ -263,25 +302,31 @@ def causal_attention(
 #         print(f"{word:>6}" + "".join(f"{100 * a:5.0f}%" if a else "     ·" for a in row))
 # else:
 #     figure, axes = plt.subplots(figsize=(5, 4.2))
-#     axes.imshow(weights.numpy(), cmap="Blues", vmin=0, vmax=1)
+#     shown = weights.masked_fill(weights == 0, math.nan)  # what is exactly 0 gets a colour of its own
+#     colours = plt.get_cmap("Blues").with_extremes(bad="silver")
+#     axes.imshow(shown.numpy(), cmap=colours, vmin=0, vmax=1)
 #     axes.set_xticks(range(len(words)), words, rotation=45)
 #     axes.set_yticks(range(len(words)), words)
-#     axes.set(xlabel="key", ylabel="query", title="Attention weights: white 0, dark blue 1")
+#     axes.set(xlabel="key", ylabel="query")
+#     axes.set_title("Weights: white near 0, dark blue 1, grey exactly 0")
 #     plt.show()
 
 # %% [markdown]
 # ## Q5 Does the order matter? (8 points)
 #
-# Attention looks at a *set* of keys and values. What happens to the **last** row of the output when two earlier rows of
-# the input change places? Stack `layers` layers, each with the same weights and with the input added back (the
-# residual connection):
+# Attention looks at a *set* of keys and values. What happens to the **last** row of the output when two rows of the
+# input change places? `X` holds the tokens as rows; $W_q$, $W_k$, $W_v$ are learned matrices that make queries, keys
+# and values of them. Stack `layers` layers, each with the same weights and with the input added back (the residual
+# connection):
 #
-# $$x \leftarrow x + \operatorname{attention}(xW_q,\; xW_k,\; xW_v)$$
+# $$X \leftarrow X + \operatorname{attention}(XW_q,\; XW_k,\; XW_v)$$
 #
-# With `causal=True` every layer uses the causal mask, otherwise none. Return the last row of the output for $X$ and
-# the last row of the output for $X$ with rows $i$ and $j$ exchanged (counted from 0). Don't change `X` itself.
+# With `causal=True` every layer uses the causal mask, otherwise none. Return a pair (a tuple of two): the last row of
+# the output for $X$, and the last row of the output for $X$ with rows $i$ and $j$ exchanged. Rows are counted from 0;
+# $i$ and $j$ may be any rows, also equal, also the last one. Don't change `X` itself.
 #
-# Try it: with one layer the two rows are equal. With two causal layers they are not. You explain this at the end.
+# Try it: for two different earlier rows, with one layer the two results are equal up to rounding; with two causal
+# layers they differ in general. You explain this at the end.
 #
 # *Example.* With `layers=0` nothing is computed: both results are the last row of the input, and exchanging row 0 with
 # the last row shows up directly.
@@ -320,37 +365,41 @@ def swap_effect(
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "5"}
-# X = tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]])
-# zero, one = tensor([[0.0, 0.0], [0.0, 0.0]]), tensor([[1.0, 0.0], [0.0, 1.0]])
-# before, after = swap_effect(X, zero, zero, one, 0, 1, True, 1)  # weights ⅓ each: the mean (1, ⅔) is added
-# assert torch.allclose(before, tensor([3.0, 5 / 3])), "last row of the output: input plus attention"
-# assert torch.allclose(after, before), "one layer: the order of earlier rows does not matter"
+# X = tensor([[1, 0], [0, 1], [2, 1]])
+# zero, one = tensor([[0, 0], [0, 0]]), tensor([[1, 0], [0, 1]])
+# pair = swap_effect(X, zero, zero, one, 0, 1, True, 1)
+# assert isinstance(pair, tuple | list) and len(pair) == 2, f"expected a pair of rows, not {pair}"
+# check(pair[0], tensor([3, 5 / 3]), "weights ⅓: the mean (1, ⅔) is added to the last row")
+# check(pair[1], pair[0], "one layer: the order of earlier rows does not matter")
 # before, after = swap_effect(X, zero, zero, one, 0, 1, True, 2)
-# assert not torch.allclose(after, before), "two causal layers: it does"
+# assert not torch.allclose(after, before), f"two causal layers: it does, but you gave {after} twice"
 # before, after = swap_effect(X, one, one, one, 0, 1, False, 2)
-# assert torch.allclose(after, before), "two layers without the mask: it does not"
-# before, after = swap_effect(X, one, one, one, 0, 2, True, 2)  # the last row changes places itself
-# assert torch.allclose(before, tensor([7.5948, 3.7954]), atol=1e-4), "two layers with all weights I"
-# assert torch.allclose(after, tensor([6.3665, 2.6725]), atol=1e-4), "the first token stands last now"
+# check(after, before, "two layers without the mask: it does not")
+# Wq, Wk, Wv = tensor([[1, 2], [0, 1]]), tensor([[1, 0], [1, -1]]), tensor([[1, 0], [2, 1]])
+# before, after = swap_effect(X, Wq, Wk, Wv, 0, 2, True, 2)
+# check(before, tensor([8.9593, 2.1958]), "three different weights, before the exchange")
+# check(after, tensor([12.8680, 2.4013]), "after it: the first token stands last now")
 # print("Q5: the public check passes")
 
 # %% [markdown]
 # ## Q6 Several heads (18 points)
 #
-# One set of weights a token is little. With $h$ **heads** each token looks at the text in $h$ ways at once. The
-# projections $xW_q$, $xW_k$, $xW_v$ are $D$ wide. Head 0 takes columns $0 … D/h - 1$, head 1 the next $D/h$ columns,
-# and so on. Each head runs causal attention on its own columns, the results are put side by side in the same order, and
-# $W_o$ mixes them.
+# One set of weights per token is not much. With $h$ **heads** each token looks at the text in $h$ ways at once. Here
+# `x` is a batch of $B$ texts with $T$ tokens each, (B, T, D). The projections $Q = xW_q$, $K = xW_k$, $V = xW_v$ are
+# $D$ wide, and $h$ divides $D$. Head 0 takes columns $0 … D/h - 1$ of all three, head 1 the next $D/h$ columns, and so
+# on; $Q_m$ are the columns of $Q$ that head $m$ takes. Each head runs causal attention on its own columns, the results
+# are put side by side in the same order, and $W_o$ mixes them.
 #
-# $$\text{head}_m = \operatorname{attention}(Q_m, K_m, V_m), \qquad
+# $$\text{head}_m = \text{causal attention}(Q_m, K_m, V_m), \qquad
 #   \text{result} = [\text{head}_0, …, \text{head}_{h-1}]\, W_o$$
 #
 # Watch the shapes. `view(B, T, h, D // h)` cuts the columns into heads; then the head axis must move in front of the
-# time axis, (B, h, T, D/h), so that `attention` works on matrices of shape (T, D/h). `view(B, h, T, D // h)` has the
-# right shape and the wrong content: it mixes time and heads. The scale is that of *one head*, $\sqrt{D/h}$.
+# time axis (that of the $T$ tokens), (B, h, T, D/h), so that `attention` works on matrices of shape (T, D/h).
+# `view(B, h, T, D // h)` has the right shape and the wrong content: it mixes time and heads. The scale is that of *one
+# head*, $\sqrt{D/h}$.
 #
-# *Example.* $D = 2$, $h = 2$: two heads of width 1. With $W_q = 0$ all allowed weights are equal, so each head returns
-# running means of its own column, whatever $h$ is.
+# *Example.* $D = 2$, $h = 2$: two heads of width 1. With $W_q = 0$ all allowed weights are equal. With $W_v = W_o = I$
+# the result then holds the running means of each column of $x$, whatever $h$ is.
 
 
 # %% softmark={"role": "answer", "question": "6"}
@@ -367,7 +416,8 @@ def multi_head(
 ) -> Tensor:
     """Causal self-attention with h heads, each a block of D/h consecutive columns.
 
-    x: (B, T, D), each W: (D, D), used as x @ W → (B, T, D). Source: Vaswani et al. 2017, section 3.2.2.
+    x: (B, T, D), each W: (D, D), used as x @ W → (B, T, D).
+    Source: Vaswani et al. 2017, section 3.2.2.
     """
     B, T, D = x.shape
 
@@ -385,32 +435,36 @@ def multi_head(
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "6"}
-# x = tensor([[[2.0, 1.0], [4.0, 3.0], [9.0, 8.0]]])
-# zero, one = tensor([[0.0, 0.0], [0.0, 0.0]]), tensor([[1.0, 0.0], [0.0, 1.0]])
-# exchange = tensor([[0.0, 1.0], [1.0, 0.0]])
-# means = tensor([[[2.0, 1.0], [3.0, 2.0], [5.0, 4.0]]])
-# assert multi_head(x, zero, one, one, one, 2).shape == (1, 3, 2), "the shape of x"
-# assert torch.allclose(multi_head(x, zero, one, one, one, 2), means), "running means of each column"
-# assert torch.allclose(multi_head(x, zero, one, one, exchange, 2), means.flip(-1)), "Wo exchanges the columns"
+# x = tensor([[[2, 1], [4, 3], [9, 8]]])
+# zero, one, exchange = tensor([[0, 0], [0, 0]]), tensor([[1, 0], [0, 1]]), tensor([[0, 1], [1, 0]])
+# means = tensor([[[2, 1], [3, 2], [5, 4]]])
+# check(multi_head(x, zero, one, one, one, 2), means, "running means of each column")
+# check(multi_head(x, zero, one, one, exchange, 2), means.flip(-1), "Wo exchanges the columns")
 # x = tensor([[[1, 0, 2, 1], [0, 1, 1, 0], [1, 1, 0, 2]]])
-# expected = tensor([[[1, 0, 2, 1], [0.3302, 0.6698, 1.6698, 0.6698], [0.7517, 0.7517, 0.4188, 1.7225]]])
-# assert torch.allclose(multi_head(x, *[torch.eye(4).double()] * 4, 2), expected, atol=1e-4), "two heads of width 2"
+# one = torch.eye(4).double()
+# rows = [[1, 0, 2, 1], [0.3302, 0.6698, 1.6698, 0.6698], [0.7517, 0.7517, 0.4188, 1.7225]]
+# check(multi_head(x, one, one, one, one, 2), tensor([rows]), "two heads of width 2, all weights I")
+# shift = one.roll(1, 1)  # x @ shift moves each column one place to the right
+# weights = one + shift, one - shift, shift, one + shift
+# rows = [[3, 2, 1, 2], [2.1398, 0.3911, 0.2514, 2], [0.3419, 0.1890, 0.9768, 1.1297]]
+# check(multi_head(x, *weights, 2), tensor([rows]), "different weights, not symmetric")
 # print("Q6: the public check passes")
 
 # %% [markdown]
 # ## Q7 Why divide by √d? (8 points)
 #
-# If the entries of $q$ and $k$ are independent with variance 1, then $q \cdot k$ has variance $d$. Large scores make
-# the softmax sharp: one weight near 1, the others near 0, and the gradient is nearly gone. Measure it. For all scores
-# $QK^\top$ return four Python floats:
+# If the entries of $q$ and $k$ are independent with mean 0 and variance 1, then $q \cdot k$ has variance $d$. Large
+# scores make the softmax sharp: one weight near 1, the others near 0, and the gradient is nearly gone. Measure it. For
+# all scores $QK^\top$ return a tuple of four Python floats (not tensors):
 #
 # 1. the variance of all raw scores,
 # 2. the variance of all scaled scores (divided by $\sqrt d$),
 # 3. the mean entropy of the rows of softmax(raw),
 # 4. the mean entropy of the rows of softmax(scaled).
 #
-# The variance is that of the population: $\frac1N\sum (s - \bar s)^2$. The entropy of a row is $-\sum_j p_j \ln p_j$,
-# in nats, with $0 \ln 0 = 0$.
+# The variance is that of the population, $\frac1{Nn}\sum (s - \bar s)^2$: over all $N \cdot n$ scores of $N$ queries
+# and $n$ keys, with one mean $\bar s$ for the whole table. Each query is a row of scores. The entropy of a row is
+# $-\sum_j p_j \ln p_j$, in nats, with $0 \ln 0 = 0$.
 #
 # *Example.* $Q = [[2, 0, 0, 0]]$ and $K = [[\ln 3, 0, 0, 0], [0, 1, 0, 0]]$. The raw scores are $2\ln 3$ and $0$, their
 # variance is $(\ln 3)^2$, the weights are $\frac9{10}, \frac1{10}$. The scaled scores are $\ln 3$ and $0$, the weights
@@ -419,9 +473,10 @@ def multi_head(
 
 # %% softmark={"role": "answer", "question": "7"}
 def score_stats(Q: Tensor, K: Tensor) -> tuple[float, float, float, float]:
-    """Variance of raw and scaled scores, mean row entropy (nats) of the softmax of raw and of scaled scores.
+    """Variances of raw and scaled scores, mean row entropies (nats) of the softmax of both.
 
-    Q: (N, d), K: (n, d) → four floats. Source: Vaswani et al. 2017, section 3.2.1, footnote on the variance d.
+    Q: (N, d), K: (n, d) → four floats.
+    Source: Vaswani et al. 2017, section 3.2.1, footnote on the variance d.
     """
     raw = Q @ K.T  # (N, n)
     scaled = raw / math.sqrt(Q.shape[1])
@@ -438,12 +493,20 @@ def score_stats(Q: Tensor, K: Tensor) -> tuple[float, float, float, float]:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "7"}
-# stats = score_stats(
-#     tensor([[2.0, 0.0, 0.0, 0.0]]), tensor([[math.log(3), 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]])
-# )
-# expected = (1.20694896, 0.30173724, 0.32508297, 0.56233514)
-# assert len(stats) == 4, "four numbers"
-# assert all(math.isclose(a, b, abs_tol=1e-7) for a, b in zip(stats, expected)), f"{stats}, expected {expected}"
+# Q = tensor([[2, 0, 0, 0]])
+# K = tensor([[math.log(3), 0, 0, 0], [0, 1, 0, 0]])
+# one_query = 1.20694896, 0.30173724, 0.32508297, 0.56233514
+# two_queries = 2.31852149, 0.57963037, 0.54072049, 0.89798292
+# for queries, keys, expected in [
+#     (Q, K, one_query),
+#     (tensor([[2, 0, 0, 0], [2, 4, 0, 0]]), torch.cat([K, tensor([[0, 0, 0, 0]])]), two_queries),
+# ]:
+#     stats = score_stats(queries, keys)
+#     four = isinstance(stats, tuple | list) and len(stats) == 4
+#     assert four, f"expected four numbers, not {stats}"
+#     assert all(isinstance(x, float) for x in stats), f"expected Python floats, not {stats}"
+#     near = all(math.isclose(a, b, abs_tol=1e-7) for a, b in zip(stats, expected))
+#     assert near, f"{len(queries)} queries: expected {expected}, not {stats}"
 # print("Q7: the public check passes")
 
 # %% [markdown]
@@ -451,10 +514,11 @@ def score_stats(Q: Tensor, K: Tensor) -> tuple[float, float, float, float]:
 #
 # Full attention needs $T \times T$ scores: 400 million for 20 000 tokens, 1.6 GB in float32. With a **sliding window**
 # query $t$ sees the $w$ keys $t-w+1 … t$ only (its own included), and near the start those that exist. That needs
-# $T \times w$ scores.
+# $T \times w$ scores. $w$ is at least 1; for $w \ge T$ this is plain causal attention.
 #
-# Write it so that time and memory grow with $T \cdot w$. 3 points are for a text of 20 000 tokens with $w = 16$, within
-# 10 CPU seconds and 0.75 GB in all. A loop over $t$ is good enough. `w` may be larger than $T$.
+# Write it so that time and memory grow with $T \cdot w$. 3 points are for a text of 20 000 tokens in float32, with
+# $w = 16$ and vectors of at most 8 numbers, within 10 seconds and 0.75 GB in all, of which PyTorch itself takes
+# about 0.25 GB. A loop over $t$ is good enough. The public check below has short texts only.
 #
 # *Example.* Zero queries and $w = 2$: row $t$ is the mean of the values $t-1$ and $t$. For the values 2, 4, 9 that is
 # 2, 3, 6.5.
@@ -464,7 +528,8 @@ def score_stats(Q: Tensor, K: Tensor) -> tuple[float, float, float, float]:
 def sliding_window(Q: Tensor, K: Tensor, V: Tensor, w: int, *, softmax: Callable[..., Tensor] = softmax) -> Tensor:
     """Attention in which query t sees the w keys t−w+1 … t only, in O(T·w) time and memory.
 
-    Q, K: (T, d), V: (T, dv) → (T, dv). Source: Beltagy, Peters, Cohan 2020, Longformer, section 3.1, one-sided.
+    Q, K: (T, d), V: (T, dv) → (T, dv).
+    Source: Beltagy, Peters, Cohan 2020, Longformer, section 3.1, one-sided.
     """
     T, d = Q.shape
     key = torch.arange(T)[:, None] + torch.arange(1 - w, 1)  # (T, w): query t sees t−w+1 … t
@@ -479,40 +544,45 @@ def sliding_window(Q: Tensor, K: Tensor, V: Tensor, w: int, *, softmax: Callable
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "8"}
-# values = tensor([[2.0], [4.0], [9.0]])
-# Q, K = tensor([[0.0, 0.0]] * 3), tensor([[1.0, 1.0]] * 3)
-# assert torch.allclose(sliding_window(Q, K, values, 2), tensor([[2.0], [3.0], [6.5]])), "the last two values"
-# assert torch.allclose(sliding_window(Q, K, values, 1), values), "w = 1: each token sees itself only"
-# assert torch.allclose(sliding_window(Q, K, values, 9), tensor([[2.0], [3.0], [5.0]])), "w > T: running mean"
-# Q, K = tensor([[2 * math.log(3), 2 * math.log(2), 0, 0]] * 3), tensor([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]])
-# values = tensor([[5], [10], [20]])
-# assert torch.allclose(sliding_window(Q, K, values, 2), tensor([[5], [7], [16]])), "weights ⅗, ⅖ and ⅖, ⅗"
+# Q, K = tensor([[0, 0]] * 3), tensor([[1, 1]] * 3)
+# V = tensor([[2], [4], [9]])
+# check(sliding_window(Q, K, V, 2), tensor([[2], [3], [6.5]]), "w = 2: means of the last two values")
+# check(sliding_window(Q, K, V, 1), V, "w = 1: each token sees itself only")
+# check(sliding_window(Q, K, V, 9), tensor([[2], [3], [5]]), "w > T: means of all values so far")
+# Q = tensor([[2 * math.log(3), 2 * math.log(2), 0, 0]] * 3)
+# K = tensor([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0]])
+# V = tensor([[5], [10], [20]])
+# check(sliding_window(Q, K, V, 2), tensor([[5], [7], [16]]), "weights ⅗, ⅖ and ⅖, ⅗")
 # print("Q8: the public check passes")
 
 # %% [markdown]
 # ## Hand calculations (12 points)
 #
 # On paper, with your own numbers. They follow from your student id, so type it into the first code cell, run that cell,
-# and then run the next two cells. Write the results into the last answer cell as plain Python numbers. Three decimals
-# are enough, and fractions such as `2 / 3` are fine. Write numbers, not calls of your functions: this trains your head.
+# and then run the next two cells. Write the results into the cell that begins with `hand =` below, as plain Python
+# numbers. Round only at the end; three decimals are enough (an error of 0.0006 is accepted), and fractions such as
+# `2 / 3` are fine. Write numbers, not calls of your functions: this is practice without the computer. Tokens and rows
+# are counted from 1 here.
 #
-# **H1 (4)** The last of four tokens attends to all four. You get the vectors $x_1 … x_4$ (rows) and the scores of $x_4$
-# with $x_1 … x_4$, already scaled. $W_v = I$, so the values are the vectors themselves. Compute $x'_4$. Then the tokens
-# $x_2$ and $x_3$ change places. Compute $x'_4$ again. Answer: `[[…, …], [… , …]]`, before and after.
+# **H1 (4)** The last of four tokens attends to all four. You get the vectors $x_1 … x_4$ and the scores of $x_4$ with
+# each of them, already scaled. $W_v = I$, so the values $v_j$ are the vectors themselves. Compute
+# $x'_4 = \sum_j a_j v_j$, without the residual. Then the tokens $x_2$ and $x_3$ change places, and each token takes its
+# score with it. Compute $x'_4$ again. Answer: `[[…, …], […, …]]`, before and after.
 #
-# **H2 (4)** You get a 3 × 3 table of scores, rows are queries. Apply the causal mask and then the softmax. Answer: the
-# 3 × 3 table of weights, as a list of three rows.
+# **H2 (4)** You get a 3 × 3 table of scores, already scaled; rows are queries. Apply the causal mask and then the
+# softmax. Answer: the 3 × 3 table of weights as a list of three rows; forbidden weights are 0.
 #
-# **H3 (4)** A layer of multi-head attention has $h$ heads and width $D$, and reads $T$ tokens. How many scores does it
-# compute, before any mask? How many parameters do its projections $W_q, W_k, W_v, W_o$ have, without biases? Answer:
-# `[scores, parameters]`.
+# **H3 (4)** A layer of multi-head attention has $h$ heads and width $D$ (of all heads together), and reads $T$ tokens.
+# How many scores does it compute, before any mask? How many parameters do its projections $W_q, W_k, W_v, W_o$ have,
+# without biases? Answer: `[scores, parameters]`.
 
 
 # %% softmark={"role": "given", "question": "9"}
 def my_numbers(student_id: str, part: str) -> dict[str, object]:
     """Personal numbers of one hand calculation, the same on every machine.
 
-    student_id: as your course knows it; spaces around it and upper or lower case don't matter · part: "H1", "H2", "H3".
+    student_id: as your course knows it; spaces around it and upper or lower case don't matter.
+    part: "H1", "H2", "H3".
     """
 
     def digits(attempt: int) -> bytes:
@@ -526,12 +596,17 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
             left = [1, 2, 3, 4]
             shares = [left.pop(number[10 + row] % len(left)) for row in range(4)]
             # Again, unless each step of the calculation makes a difference.
-            tilt = [sum((4 * s - 10) * v[axis] for s, v in zip(shares, vectors, strict=True)) for axis in (0, 1)]
+            pairs = list(zip(shares, vectors, strict=True))
+            tilt = [sum((4 * s - 10) * v[axis] for s, v in pairs) for axis in (0, 1)]
             if vectors[1] != vectors[2] and any(tilt):
                 return {"x": vectors, "scores": ["0" if s == 1 else f"ln {s}" for s in shares]}
     if part == "H2":
-        number = digits(0)
-        return {"scores": [[("0", "ln 2", "ln 4")[number[3 * row + key] % 3] for key in range(3)] for row in range(3)]}
+        for attempt in range(1000):
+            number = digits(attempt)
+            texts = [("0", "ln 2", "ln 4")[n % 3] for n in number[:9]]
+            # Again, if the weights of row 2 were all equal, and those of row 3 too.
+            if texts[3] != texts[4] or len(set(texts[6:])) > 1:
+                return {"scores": [texts[:3], texts[3:6], texts[6:]]}
     if part == "H3":
         number = digits(0)
         h, width = 2 + number[0] % 7, 8 * (1 + number[1] % 8)
@@ -541,19 +616,15 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "9"}
 # if STUDENT_ID:
-#     for part in ("H1", "H2", "H3"):
-#         print(part, my_numbers(STUDENT_ID, part))
+#     numbers = my_numbers(STUDENT_ID, "H1")
+#     for n, (vector, score) in enumerate(zip(numbers["x"], numbers["scores"]), start=1):
+#         print(f"H1  x_{n} = {vector}, score of x_4 with x_{n}: {score}")
+#     for n, row in enumerate(my_numbers(STUDENT_ID, "H2")["scores"], start=1):
+#         print(f"H2  row {n} of the scores: {', '.join(row)}")
+#     for name, number in my_numbers(STUDENT_ID, "H3").items():
+#         print(f"H3  {name} = {number}")
 # else:
 #     print("Type your student id into the first code cell, run it, and run this cell again.")
-
-# %% [markdown] softmark={"role": "written", "question": "E"}
-# ## Explain (5 written points)
-#
-# In Q5 the order of $x_2$ and $x_3$ made no difference to $x'_4$ after one causal layer, and none after two layers
-# without a mask. After two causal layers it did. Explain why, in at most eight sentences: what does the mask change in
-# the first layer, and how does that reach $x'_4$ in the second? A person reads your answer.
-#
-# *Your answer:*
 
 
 # %% softmark={"role": "hidden", "question": "9"}
@@ -589,6 +660,30 @@ hand = {
     "H2": hand_h2(my_numbers(STUDENT_ID, "H2")),
     "H3": hand_h3(my_numbers(STUDENT_ID, "H3")),
 }
+
+# %% tags=["active-ipynb"] softmark={"role": "demo", "question": "9"}
+# # Can the form of your answers be read? (Whether they are right, only the grader says.)
+# for part, size in {"H1": (2, 2), "H2": (3, 3), "H3": (2,)}.items():
+#     answer = hand.get(part)
+#     try:
+#         fits = isinstance(answer, list | tuple) and tensor(answer).shape == size
+#     except (TypeError, ValueError):
+#         fits = False
+#     if answer is None:
+#         print(f"{part}  no answer yet")
+#     else:
+#         print(f"{part}  {'can be read' if fits else 'cannot be read: compare with the text above'}")
+
+# %% [markdown] softmark={"role": "written", "question": "E"}
+# ## Explain (5 written points)
+#
+# Take four tokens $x_1 … x_4$ and the layers of Q5. Let $y_4$ be the last row of the output of all layers. When $x_2$
+# and $x_3$ change places, $y_4$ stays the same after one causal layer, and also after two layers without a mask. After
+# two causal layers it changes. Explain why, in at most eight sentences: what does the mask change in the first layer,
+# and how does that reach $y_4$ in the second? A person reads your answer.
+#
+# *Your answer:*
+
 
 # %% tags=["active-ipynb"] softmark={"role": "demo"}
 # print(f"This notebook ran for {time.perf_counter() - started:.1f} s.")

@@ -305,6 +305,13 @@ def test_personal_numbers_differ_between_students() -> None:
         assert len({str(solution.my_numbers(name, part)) for name in IDS}) > 250
 
 
+def test_every_student_has_a_softmax_to_work_out() -> None:
+    """Of the two rows of H2 that have several weights, at least one has different ones."""
+    for name in IDS:
+        second, third = solution.hand_h2(solution.my_numbers(name, "H2"))[1:]
+        assert max(second[0] - second[1], second[1] - second[0], max(third) - min(third)) > 0.1
+
+
 def test_hand_keys_have_their_closed_forms() -> None:
     """H1 does not depend on the order, H2's rows are shares, H3 counts h·T² and 4·D²."""
     for name in IDS[:50]:
