@@ -31,6 +31,17 @@ Rows = dict[str, list[float]]
 Model = tuple[int, int, Rows]  # V, id of END, rows: the arguments of TableLM
 
 TOY: Model = (3, 2, dict(solution.toy.rows))
+SECOND: Model = (
+    3,
+    2,
+    {
+        "": [0.5, 0.4, 0.1],
+        "0": [0.46, 0.1, 0.44],
+        "1": [0.5, 0.4, 0.1],
+        "0 0": [0.6, 0.1, 0.3],
+        "1 0": [0.95, 0.03, 0.02],
+    },
+)
 SURE: Model = (3, 2, {"": [0.0, 1.0, 0.0], "1": [1.0, 0.0, 0.0], "1 0": [0.0, 0.0, 1.0]})
 
 
@@ -130,7 +141,7 @@ def short_trees(draw: Draw) -> list[Arguments]:
 def packed(model: Model) -> Arguments:
     """The arguments of TableLM with one tensor for each length of prefix, which travels faster than many rows."""
     V, end, rows = model
-    if model in (TOY, SURE) or not isinstance(rows, dict):
+    if model in (TOY, SECOND, SURE) or not isinstance(rows, dict):
         return model
     depth = 1 + max(len(prefix.split()) for prefix in rows)
     levels = [torch.full((V,) * (length + 1), 1 / V, dtype=torch.float64) for length in range(depth)]
@@ -495,6 +506,7 @@ class Ancestral(Question):
         sure = SURE
         self.agree_plan(plan("ancestral", sure, 5, Seeded(1)), through=certain(1, 0, 2))
         self.agree_plan(plan("ancestral", sure, 2, Seeded(1)), through=certain(1, 0))
+        self.agree_plan(disturbed(TOY, 3, range(7, 47)), through=repeats)
 
     @number("2.2")
     @weight(1)
@@ -662,7 +674,7 @@ def special_estimates(draw: Draw) -> list[Arguments]:
     model, L = small_tree(draw)
     other, depth = small_tree(draw)
     short = drawn_model(draw, 4, 1)
-    return [(model, L, {}), (other, depth, exact_cost_to_come(other, depth)), (short, 1, {"": 0.01})]
+    return [(model, L, {}), (other, depth, exact_cost_to_come(other, depth)), (short, 1, {"": 0.003})]
 
 
 def astar_plan(model: Model, L: int, estimates: Mapping[str, float], seed: int = 0) -> Plan:
@@ -806,8 +818,8 @@ class Beam(Question):
     @public
     def test_example(self) -> None:
         """The examples of the notebook come out."""
-        for k, alpha in ((2, 0.0), (2, 2.0), (1, 0.0)):
-            self.agree_plan(beam_plan(TOY, 3, k, alpha))
+        for model, k, alpha in ((TOY, 2, 0.0), (TOY, 2, 2.0), (TOY, 1, 0.0), (SECOND, 2, 1.0)):
+            self.agree_plan(beam_plan(model, 3, k, alpha))
 
     @number("5.2")
     @weight(1.5)
@@ -954,8 +966,10 @@ class Warp(Question):
     def test_example(self) -> None:
         """The examples of the notebook come out."""
         logits = torch.tensor([[0.5, 0.3, 0.15, 0.05]], dtype=torch.float64).log()
-        self.agree("warp", logits, 1.0, 3, 0.8)
+        squares = torch.tensor([[16.0, 9.0, 4.0, 1.0], [1.0, 256.0, 4.0, 9.0]], dtype=torch.float64).log()
+        self.agree("warp", logits, 1.0, 3, 0.82)
         self.agree("warp", logits, 1.0, 0, 1.0)
+        self.agree("warp", squares, 2.0, 3, 0.8)
 
     @number("6.2")
     @weight(1)
@@ -1001,8 +1015,10 @@ class Warp(Question):
     def test_sample_example(self) -> None:
         """The examples of the notebook come out."""
         logits = torch.tensor([0.5, 0.3, 0.15, 0.05], dtype=torch.float64).log()
-        self.agree("sample_one", logits, 1.0, 3, 0.8, 0.7)
-        self.agree("sample_one", logits, 1.0, 0, 1.0, 0.9)
+        mixed = torch.tensor([0.05, 0.5, 0.3, 0.15], dtype=torch.float64).log()
+        self.agree("sample_one", logits, 1.0, 3, 0.82, 0.7)
+        self.agree("sample_one", mixed, 1.0, 0, 1.0, 0.52)
+        self.agree("sample_one", mixed, 1.0, 3, 1.0, 0.0)
 
     @number("6.7")
     @weight(0.5)
@@ -1108,7 +1124,7 @@ class Scoring(Question):
     @public
     def test_example(self) -> None:
         """The examples of the notebook come out."""
-        for ids in ([1, 2], [1, 2, 0], [1, 0]):
+        for ids in ([1, 2], [1, 2, 0], [1, 0], [0, 0, 0, 0]):
             self.agree_plan(plan("sequence_logprob", TOY, ids, 3))
 
     @number("7.2")
@@ -1242,6 +1258,7 @@ class Speculative(Question):
         p, q = (torch.tensor(x, dtype=torch.float64) for x in ([0.5, 0.3, 0.2], [0.2, 0.6, 0.2]))
         for x, u in ((1, 0.4), (1, 0.6), (0, 0.9)):
             self.agree("speculative_accept", p, q, x, u)
+        self.agree("speculative_accept", p, p, 2, 0.9)
 
     @number("8.2")
     @weight(0.5)

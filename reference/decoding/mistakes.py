@@ -726,11 +726,11 @@ _ALL_MASS = "with p = 1 all symbols stay anyway: the mass before a symbol is bel
 
 #: Mutants of the reference that are the same function, by name.
 EQUIVALENT: dict[str, str] = {
-    **{f"warp:{line}: -1 → +1": _TWO_AXES for line in (7, 21, 22, 23, 24, 26, 32)},
-    "warp:19: 1 → 2": _ALL_MASS,
-    "warp:19: 1 → 0": _ALL_MASS,
-    "warp:25: before < top_p → before <= top_p": "differs only where a mass equals p exactly, which rounding decides",
-    "beam:18: break → (dropped)": "without live hypotheses the rest of the loop is idle",
+    **{f"warp:{line}: -1 → +1": _TWO_AXES for line in (8, 22, 23, 24, 25, 27, 33)},
+    "warp:20: 1 → 2": _ALL_MASS,
+    "warp:20: 1 → 0": _ALL_MASS,
+    "warp:26: before < top_p → before <= top_p": "differs only where a mass equals p exactly, which rounding decides",
+    "beam:19: break → (dropped)": "without live hypotheses the rest of the loop is idle",
 }
 
 
@@ -794,6 +794,11 @@ def _beam(numbers, choose, rank):
     return [trace[0], trace[1], winner, cost]
 
 
+def _mean(hypothesis):
+    ids, cost = hypothesis
+    return cost / len(ids)
+
+
 @planned(question="9", part="H2", name="one-of-each", keeps=0.5, hint="Keep the two best of all extensions together.")
 def one_of_each(numbers):
     def choose(ranked):
@@ -804,28 +809,34 @@ def one_of_each(numbers):
             best.setdefault(tuple(one[0][:-1]), one)
         return list(best.values())
 
-    return _beam(numbers, choose, lambda one: one[1])
+    return _beam(numbers, choose, _mean)
 
 
 @planned(question="9", part="H2", keeps=0.6, hint="END competes with the other symbols: a finished hypothesis is kept.")
 def never_finished(numbers):
-    return _beam(numbers, lambda ranked: [one for one in ranked if one[0][-1] != 2][:2], lambda one: one[1])
+    return _beam(numbers, lambda ranked: [one for one in ranked if one[0][-1] != 2][:2], _mean)
 
 
-@planned(question="9", part="H2", keeps=0.6, hint="α = 0: the winner has the lowest total cost, not the lowest mean.")
-def mean_wins(numbers):
-    return _beam(numbers, lambda ranked: ranked[:2], lambda one: one[1] / len(one[0]))
+@planned(question="9", part="H2", keeps=0.6, hint="α = 1: the winner has the lowest mean cost, not the lowest total.")
+def total_wins(numbers):
+    return _beam(numbers, lambda ranked: ranked[:2], lambda one: one[1])
 
 
 @planned(question="9", part="H2", keeps=0.3, hint="Keep two hypotheses, not one.")
 def beam_of_one_by_hand(numbers):
-    return _beam(numbers, lambda ranked: ranked[:1], lambda one: one[1])
+    return _beam(numbers, lambda ranked: ranked[:1], _mean)
 
 
 @planned(question="9", part="H2", keeps=0.8, hint="The cost is −Σ ln p, not the probability.")
 def winner_probability(numbers):
     first, second, winner, cost = solution.hand_h2(numbers)
     return [first, second, winner, math.exp(-cost)]
+
+
+@planned(question="9", part="H2", keeps=0.8, hint="The cost is the whole −Σ ln p, without the division by len^α.")
+def winner_mean(numbers):
+    first, second, winner, cost = solution.hand_h2(numbers)
+    return [first, second, winner, cost / len(winner)]
 
 
 def _nucleus(order, mass, crossing):

@@ -13,26 +13,31 @@
 # %% [markdown]
 # # Decoding as search
 #
-# A language model gives probabilities. A *decoder* makes a text of them. In this notebook you write the usual decoders
-# yourself: greedy, sampling, best-first search, A\*, beam search, the warpers temperature, top-k and top-p, rescoring,
-# and the acceptance step of speculative decoding. You need only PyTorch. On one CPU core everything together takes a
-# few seconds.
+# A language model gives probabilities. A *decoder* turns them into a text. In this notebook you write the usual
+# decoders yourself: greedy, sampling, best-first search, A\*, beam search, temperature, top-k and top-p, rescoring, and
+# the acceptance step of speculative decoding. You need only PyTorch; imports from Python's own library are fine, too.
+# On one CPU core everything together takes a few seconds.
 #
 # **How to work.** Replace each `raise NotImplementedError` by your code. Keep the names and the order of the
 # parameters. You may add helper functions and cells. After each question comes a *public check*: it shows quickly
-# whether you are on the right way. The grader tries other models, sizes and special cases.
+# whether you are on the right track. The grader tries other models, sizes and special cases.
 #
 # **Conventions.** Symbols are ids $0 … V-1$; one of them, `lm.end`, is END. A text is a list of ids. A *prefix* is
 # complete (a *leaf* of the tree of all texts) when its last id is END, or when it has `L` ids. The *cost* of a prefix
-# is $-\sum_t \ln p(x_t \mid x_1 … x_{t-1})$ over all its ids, END included. Logarithms are natural, tensors float64.
+# is $-\sum_t \ln p(x_t \mid x_1 … x_{t-1})$ over all its ids, END included. Logarithms are natural.
+#
+# **Types and sizes.** Ids that you return are Python ints in a list, costs and scores Python floats (`.item()`). The
+# model gives float64; in Q6 and Q8 you may also get float32, and your result has the dtype of what you got. All sizes
+# are at least 1; only in Q7 a text or a list of texts may be empty. Probabilities of 0 ($\ln 0 = -\infty$) come from
+# the models of Q2 only, and may stand in $p$ and $q$ of Q8.
 #
 # | question | function | points | checks (points) |
 # |---|---|---|---|
-# | Q1 | `greedy` | 6 | example 0.5 · types 0.5 · values 3 · ties and short texts 1.5 · cheapest step 0.5 |
+# | Q1 | `greedy` | 6 | example 0.5 · types 0.5 · values 3 · ties and short texts 1.5 · longer limits 0.5 |
 # | Q2 | `ancestral` | 12 | example 1 · types 1 · distribution 6.5 · special models 2.5 · same seed, same text 1 |
 # | Q3 | `best_path` | 16 | example 1 · types 1.5 · leaf, cost 6 · short trees 2.5 · best 1 · pops 2.5 · effort 1.5 |
 # | Q4 | `astar` | 8 | example 0.5 · types 0.5 · leaf, cost 3.5 · pops 1.5 · special h 1.5 · effort 0.5 |
-# | Q5 | `beam` | 14 | example 1 · types 1.5 · values 7 · special sizes 3 · between greedy and exact 1.5 |
+# | Q5 | `beam` | 14 | example 1 · types 1.5 · values 7 · special sizes 3 · k = 1, very large k, effort 1.5 |
 # | Q6 | `warp` | 12 | example 1 · type, shape, dtype 1 · values 6.5 · steps switched off 2.5 · laws 1 |
 # | Q6 | `sample_one` | 4 | example 0.5 · type 0.5 · values 2 · small and large u 0.5 · shares of u 0.5 |
 # | Q7 | `sequence_logprob` | 4 | example 0.5 · type 0.5 · values 1.5 · impossible texts 1 · sum 0.5 |
@@ -75,15 +80,18 @@ def tensor(rows: object) -> Tensor:
 
 # %% softmark={"role": "given"}
 class TableLM:
-    """A language model as a table: lm(prefix) → T[V], natural logarithms of the next symbol's probabilities.
+    """A language model as a table: lm(prefix) → T[V], ln of the next symbol's probabilities.
 
-    V: number of symbols · end: id of END · rows: prefix as text ("0 2 1") → V probabilities; or a list whose entry
-    number t is a tensor with t + 1 axes, for prefixes of t ids; or a function of the prefix. A prefix without a row
-    gets 1/V for each symbol.
+    V: number of symbols · end: id of END · rows: prefix as text ("0 2 1") → V probabilities;
+    or a list whose entry number t is a tensor with t + 1 axes, for prefixes of t ids; or a
+    function of the prefix. A prefix without a row gets 1/V for each symbol.
     """
 
     def __init__(
-        self, V: int, end: int, rows: Mapping[str, Sequence[float]] | Sequence[Tensor] | Callable[..., object]
+        self,
+        V: int,
+        end: int,
+        rows: Mapping[str, Sequence[float]] | Sequence[Tensor] | Callable[..., object],
     ):
         self.V, self.end, self.rows = V, end, rows
 
@@ -100,7 +108,7 @@ class TableLM:
 
 
 class TableHeuristic:
-    """Estimates of the cost that is still to come: h(prefix) → float, 0 for a prefix that the table does not hold."""
+    """Estimates of the cost to come: h(prefix) → float, 0 for a prefix that is not in the table."""
 
     def __init__(self, rows: Mapping[str, float]):
         self.rows = rows
@@ -109,7 +117,13 @@ class TableHeuristic:
         return float(self.rows.get(" ".join(str(int(symbol)) for symbol in prefix), 0.0))
 
 
-#: Three symbols: 0, 1 and 2, which is END. All examples below use it, with L = 3.
+def check_ids(ids: object) -> None:
+    """For the public checks: an error that says what came, if not a list of Python ints."""
+    assert isinstance(ids, list), f"the ids are a list, not a {type(ids).__name__}: {ids}"
+    assert all(type(symbol) is int for symbol in ids), f"the ids are Python ints, not {ids}"
+
+
+#: Three symbols: 0, 1 and 2, which is END. Most examples below use it, with L = 3.
 toy = TableLM(
     3,
     2,
@@ -153,8 +167,10 @@ def greedy(lm: TableLM, L: int) -> tuple[list[int], float]:
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "1"}
 # ids, cost = greedy(toy, 3)
-# assert ids == [0, 0, 2], f"{ids}: see the example in the text"
-# assert math.isclose(cost, -math.log(0.16)), "the cost is the sum of −ln p over all ids, END included"
+# check_ids(ids)
+# assert ids == [0, 0, 2], f"greedy gives [0, 0, 2], not {ids}: see the example in the text"
+# assert isinstance(cost, float), f"the cost is a Python float, not {cost!r}"
+# assert math.isclose(cost, -math.log(0.16)), f"the cost with END is −ln 0.16 = 1.8326, not {cost}"
 # print("Q1: the public check passes")
 
 # %% [markdown]
@@ -162,10 +178,11 @@ def greedy(lm: TableLM, L: int) -> tuple[list[int], float]:
 #
 # Draw each symbol from the model's own probabilities, given what was drawn before, until END or `L` symbols. Then a
 # whole text comes up with exactly the probability that the model gives it. Use the generator `gen` for every random
-# number (`torch.multinomial` and `torch.rand` take `generator=gen`), so that the same seed gives the same text.
+# number (`torch.multinomial` and `torch.rand` take `generator=gen`), so that the same seed gives the same text. Any
+# right method will do: for the same seed, your text need not be ours.
 #
 # Return the ids, END included if it came. The grader draws 4000 texts and compares how often each came up with how
-# often it should have. (The test is so mild that it refuses a right sampler once in a million.)
+# often it should have. (The test is so mild that it refuses a right sampler only about once in a million runs.)
 #
 # *Example.* If every row of the table has one 1 and zeros, there is only one text to draw.
 
@@ -174,7 +191,8 @@ def greedy(lm: TableLM, L: int) -> tuple[list[int], float]:
 def ancestral(lm: TableLM, L: int, gen: torch.Generator) -> list[int]:
     """A text drawn from the model.
 
-    lm: prefix → T[V] · L ≥ 1: the most symbols, END included · gen: source of all randomness → ids with END.
+    lm: prefix → T[V] · L ≥ 1: the most symbols, END included · gen: source of all randomness
+    → ids with END.
     """
     ids: list[int] = []
     while len(ids) < L and ids[-1:] != [lm.end]:
@@ -186,11 +204,17 @@ def ancestral(lm: TableLM, L: int, gen: torch.Generator) -> list[int]:
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "2"}
 # sure = TableLM(3, 2, {"": [0.0, 1.0, 0.0], "1": [1.0, 0.0, 0.0], "1 0": [0.0, 0.0, 1.0]})
-# assert ancestral(sure, 5, torch.Generator().manual_seed(1)) == [1, 0, 2], "there is only one text to draw"
-# assert ancestral(sure, 2, torch.Generator().manual_seed(1)) == [1, 0], "at most L symbols"
-# gen = torch.Generator().manual_seed(7)
-# texts = [tuple(ancestral(toy, 3, gen)) for _ in range(500)]
-# share = texts.count((1, 2)) / 500
+# for L, expected in [(5, [1, 0, 2]), (2, [1, 0])]:
+#     ids = ancestral(sure, L, torch.Generator().manual_seed(1))
+#     check_ids(ids)
+#     assert ids == expected, f"L = {L}: there is only one text to draw, {expected}, not {ids}"
+# runs = []
+# for other in (1, 2):  # other random numbers in PyTorch, the same in gen
+#     torch.manual_seed(other)
+#     gen = torch.Generator().manual_seed(7)
+#     runs.append([tuple(ancestral(toy, 3, gen)) for _ in range(500)])
+# assert runs[0] == runs[1], "the same seed gave other texts: use gen for every random number"
+# share = runs[0].count((1, 2)) / 500
 # assert 0.25 < share < 0.47, f"1 END has probability 0.36 and came up with share {share}"
 # print("Q2: the public check passes")
 
@@ -204,13 +228,14 @@ def ancestral(lm: TableLM, L: int, gen: torch.Generator) -> list[int]:
 # * if it is a leaf (its last id is END, or it has `L` ids), it is the best text: stop;
 # * else put its $V$ continuations into the queue.
 #
-# This is Dijkstra's algorithm on a tree. It works because a step never has a negative cost: whatever is still in the
-# queue can only become dearer. Look closely at *when* a leaf is final: when it is popped. When it is put into the
-# queue, something cheaper may still be waiting there.
+# This is Dijkstra's algorithm on a tree, also called uniform-cost search. It works because a step never has a negative
+# cost: whatever is still in the queue can only become more expensive. Look closely at *when* a leaf is final: when it
+# is popped. When it is put into the queue, something cheaper may still be waiting there.
 #
-# Return the ids of the best text, its cost, and **all popped prefixes in their order**, the empty one and the leaf
-# included. No two prefixes that you will meet have the same cost. Don't ask the model for prefixes that were not
-# popped: 1.5 points are for that. Python's `heapq` helps.
+# Return the ids of the best text, its cost, and **all popped prefixes in their order** (lists or tuples), the empty one
+# and the leaf included. Call `lm` only for popped prefixes that are not leaves, and at most $V$ times each (once is
+# enough): 1.5 points are for that. Python's `heapq` helps. In the grader's models no two prefixes in the queue have the
+# same cost. In the word model below some do, so put the ids into the queue as a list or tuple, not as a tensor.
 #
 # *Example.* `toy`: popped are `[]` (cost 0), `[0]` (0.693), `[1]` (0.916), `[1, 2]` (1.022). The last one ends with
 # END: it is the best text.
@@ -220,7 +245,8 @@ def ancestral(lm: TableLM, L: int, gen: torch.Generator) -> list[int]:
 def best_path(lm: TableLM, L: int) -> tuple[list[int], float, list[list[int]]]:
     """The most likely leaf, by Dijkstra's algorithm.
 
-    lm: prefix → T[V] · L ≥ 1 → ids of the best leaf, its cost, all popped prefixes in order, root and leaf included.
+    lm: prefix → T[V] · L ≥ 1
+    → ids of the best leaf, its cost, all popped prefixes in order, root and leaf included.
     Source: Dijkstra 1959; Russell and Norvig, Artificial Intelligence, uniform-cost search.
     """
     queue: list[tuple[float, float, list[int]]] = [(0.0, 0.0, [])]  # what orders the queue, cost, prefix
@@ -240,32 +266,34 @@ def best_path(lm: TableLM, L: int) -> tuple[list[int], float, list[list[int]]]:
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "3"}
 # ids, cost, popped = best_path(toy, 3)
-# assert ids == [1, 2], f"{ids}: the best text has probability 0.36"
-# assert math.isclose(cost, -math.log(0.36)), "the cost of the best text"
-# assert [list(prefix) for prefix in popped] == [[], [0], [1], [1, 2]], "see the example in the text"
+# check_ids(ids)
+# assert ids == [1, 2], f"the best text is [1, 2] with probability 0.36, not {ids}"
+# assert isinstance(cost, float), f"the cost is a Python float, not {cost!r}"
+# assert math.isclose(cost, -math.log(0.36)), f"the cost is −ln 0.36 = 1.0217, not {cost}"
+# order = [list(prefix) for prefix in popped]
+# assert order == [[], [0], [1], [1, 2]], f"popped are [], [0], [1], [1, 2], not {order}"
 # print("Q3: the public check passes")
 
 # %% [markdown]
 # ### A model of English words
 #
-# Now a larger tree: a character model that was counted on a list of 40 134 English words. It looks at the last two
-# characters, with 0.05 added to every count. END is written `$`. (If the file `data/words.txt` is not at hand, for
-# instance on Colab, a short list in the cell takes its place, and the numbers differ.)
+# Now a larger tree: a character model whose probabilities come from counts in a list of 40 134 English words. It looks
+# at the last two characters, with 0.05 added to every count. END is written `$`. (If the file `data/words.txt` is not
+# at hand, for instance on Colab, a short list in the cell takes its place: the numbers differ, the lesson is the same.)
 
 
 # %% softmark={"role": "given", "question": "3"}
 LETTERS = "abcdefghijklmnopqrstuvwxyz$"
-FEW_WORDS = """about after again along always animal answer bring build carry change city clear close cold come
-common cost could country cover cross during early earth every family father field final find follow form found
-friend from good great ground group grow hand happen heart here home house just keep kind king know language large
-last late learn leave letter light like line listen little long machine make many market mean measure model morning
-mother mountain move music name near need never night nothing number often open order other paper part people
-person place plain plan plant play point power question quick reach read ready river road same school science sea
-search second see sentence set short should show side simple sing sleep small some song sound south space speak
-special stand star start state still stop story street strong study sure table take talk teach tell test thing
-think third thought three through time together town travel tree true turn under until usual very voice walk want
-warm watch water week well west what where which white whole wind winter wish with wonder wood word work world would
-write year young being doing going having making nothing singing thinking walking working"""
+FEW_WORDS = """again animal answer bring build change city clear cold come common connect consider
+contain control cost could cross doing during early earth evening family feeling field form found
+friend ground group grow hand having here home house if image in inch increase indeed industry
+inside island just keep kind king know language last late learn leave letter light like line
+listen little long many market mean measure meeting model morning mother music name never number
+often order other paper part person place plant play question quick reach read ready ring road
+second see sentence set short should show simple sing singing sleep small some song sound south
+space special spring star state street strong sure take talk tell ten test thinking three through
+time together town travel tree true turn until walk want warm watch water what where white wind
+winter wish with wonder wood word working would write year young"""
 
 
 def read_words() -> list[str]:
@@ -277,7 +305,7 @@ def read_words() -> list[str]:
 
 
 def word_model(words: list[str], added: float = 0.05) -> TableLM:
-    """A character model that sees the last two characters. Symbols are the places of the characters in LETTERS."""
+    """A character model that sees the last two characters. Symbols are places in LETTERS."""
     counts: dict[str, Counter[str]] = {}
     for word in words:
         text = "^^" + word + "$"
@@ -305,42 +333,45 @@ def spell(ids: Sequence[int]) -> str:
 # %% [markdown]
 # ### Look at the tree
 #
-# The picture shows every prefix that your search popped, numbered in their order, and the path to the best text in
-# colour. With all words there are 29 of them; the best "word" of this model is "ing". The search tree of all texts up
-# to eight characters would have more than 200 000 million leaves.
+# Each box in the picture is a prefix that your search popped: its last symbol, and its place in the order of the pops,
+# which begins with 0. The path to the best text is in colour. With all words there are 29 boxes, and the best text of
+# this model is "ing$". The search tree of all texts up to eight characters would have more than $2 \cdot 10^{11}$
+# leaves.
 
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "3"}
 # print("greedy:", spell(greedy(word_lm, 8)[0]), f"{greedy(word_lm, 8)[1]:.4f}")
 # ids, cost, popped = best_path(word_lm, 8)
 # print("best:  ", spell(ids), f"{cost:.4f}", f"after {len(popped)} pops")
-# texts = sorted(spell(prefix) for prefix in popped)
+# order = [spell(prefix) for prefix in popped]
 # on_path = {spell(ids[:n]) for n in range(len(ids) + 1)}
+# texts = sorted(order)
+# names = {text: f"{text[-1:] or 'start'} {order.index(text)}" for text in texts}
 # try:
 #     import matplotlib.pyplot as plt
 # except ImportError:  # the same tree as text
 #     for text in texts:
-#         print("    " * len(text) + (text[-1:] or "(start)") + (f"   ◀ {text}" if text in on_path else ""))
+#         print("    " * len(text) + names[text] + (f"   ◀ {text}" if text in on_path else ""))
 # else:
-#     height = {}
-#     for text in reversed(texts):  # a leaf of the picture gets a line of its own, others the middle of their children
+#     height, lines = {}, 0
+#     for text in reversed(texts):  # a leaf gets a line of its own, others the middle below
 #         below = [height[other] for other in texts if other[:-1] == text and other]
-#         leaves = sum(1 for t in height if not any(o[:-1] == t and o for o in texts))
-#         height[text] = sum(below) / len(below) if below else leaves
-#     figure, axes = plt.subplots(figsize=(8, 6.5))
+#         height[text] = sum(below) / len(below) if below else lines
+#         lines += not below
+#     figure, axes = plt.subplots(figsize=(8, 1 + 0.3 * lines))
 #     for text in texts:
 #         best = text in on_path
+#         edge = "tab:red" if best else "silver"
+#         inside, ink = (edge, "white") if best else ("white", "black")
 #         if text:
 #             line = [len(text) - 1, len(text)], [height[text[:-1]], height[text]]
-#             axes.plot(*line, color="tab:red" if best else "lightgrey", linewidth=2.5 if best else 1, zorder=1)
-#         number = [spell(prefix) for prefix in popped].index(text)
-#         colour, inside = ("white", "tab:red") if best else ("black", "white")
-#         axes.scatter(len(text), height[text], s=170, color=inside, edgecolors="grey", zorder=2)
-#         axes.text(len(text), height[text], text[-1:], ha="center", va="center", color=colour, zorder=3)
-#         axes.text(len(text) + 0.09, height[text], f"{number}", fontsize=7, va="bottom", color="dimgrey", zorder=3)
-#     axes.set(title=f"The tree of popped prefixes, numbered in their order; best: {spell(ids)}", xlabel="symbols")
+#             axes.plot(*line, color=edge, linewidth=2.5 if best else 1, zorder=1)
+#         box = {"boxstyle": "round", "facecolor": inside, "edgecolor": edge}
+#         place = {"ha": "center", "va": "center", "fontsize": 9, "color": ink, "bbox": box}
+#         axes.text(len(text), height[text], names[text], **place)
+#     axes.set(title=f"The tree of popped prefixes; best: {spell(ids)}", xlabel="number of symbols")
+#     axes.set(xlim=(-0.4, max(map(len, texts)) + 0.4), ylim=(-0.8, lines - 0.2), yticks=[])
 #     axes.set_xticks(range(max(map(len, texts)) + 1))
-#     axes.set_yticks([])
 #     plt.show()
 
 # %% [markdown]
@@ -351,9 +382,10 @@ def spell(ids: Sequence[int]) -> str:
 #
 # $$f(\text{prefix}) = \underbrace{g(\text{prefix})}_{\text{so far}} + \underbrace{h(\text{prefix})}_{\text{estimate}}$$
 #
-# If $h$ never overestimates (it is *admissible*), the first leaf that is popped is still the best one. The rest is as
-# in Q3: return the ids, the **cost** (without $h$), and all popped prefixes in their order. `h(prefix)` gives a float;
-# for leaves it is 0. No two prefixes in the queue will have the same $f$.
+# If $h$ never overestimates (it is *admissible*), the first leaf that is popped is still the best one. `h(prefix)`
+# gives a float between 0 and the true cost to come; for leaves it is 0. The rest is as in Q3, the rule for calls of
+# `lm` included: return the ids, the **cost** (without $h$), and all popped prefixes in their order. No two prefixes in
+# the queue will have the same $f$.
 #
 # *Example.* `toy` with $h = 0.8$ for `[0]` and 0.1 for `[1]`. Then $f$ is 1.493 for `[0]` and 1.016 for `[1]`: popped
 # are `[]`, `[1]`, `[1, 2]`, one fewer than without $h$.
@@ -363,7 +395,8 @@ def spell(ids: Sequence[int]) -> str:
 def astar(lm: TableLM, L: int, h: TableHeuristic) -> tuple[list[int], float, list[list[int]]]:
     """The most likely leaf, by A* search.
 
-    lm: prefix → T[V] · L ≥ 1 · h: prefix → float, admissible → ids, cost, popped prefixes in order, as in best_path.
+    lm: prefix → T[V] · L ≥ 1 · h: prefix → float, admissible
+    → ids, cost, popped prefixes in order, as in best_path.
     Source: Hart, Nilsson, Raphael 1968.
     """
     queue: list[tuple[float, float, list[int]]] = [(0.0, 0.0, [])]  # f, cost, prefix
@@ -381,14 +414,19 @@ def astar(lm: TableLM, L: int, h: TableHeuristic) -> tuple[list[int], float, lis
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "4"}
 # ids, cost, popped = astar(toy, 3, TableHeuristic({"0": 0.8, "1": 0.1}))
-# assert ids == [1, 2], f"{ids}: the best text is the same as in Q3"
-# assert math.isclose(cost, -math.log(0.36)), "the cost of the best text, without h"
-# assert [list(prefix) for prefix in popped] == [[], [1], [1, 2]], "see the example in the text"
+# check_ids(ids)
+# assert ids == [1, 2], f"the best text is [1, 2], as in Q3, not {ids}"
+# assert isinstance(cost, float), f"the cost is a Python float, not {cost!r}"
+# assert math.isclose(cost, -math.log(0.36)), f"the cost without h is −ln 0.36 = 1.0217, not {cost}"
+# order = [list(prefix) for prefix in popped]
+# assert order == [[], [1], [1, 2]], f"popped are [], [1], [1, 2], not {order}"
 # print("Q4: the public check passes")
 
 # %% [markdown]
 # For the word model the exact cost to come can be worked out backwards, since it only depends on the last two
-# characters and on how many are left. It is the best heuristic there is: A\* goes straight down to the best word.
+# characters and on how many are left. With it A\* goes straight down to the best text: no $h$ needs fewer pops. But the
+# work is only hidden: with all words, this $h$ asks the model about 2000 times, and all of Dijkstra's search 28 times.
+# A useful $h$ must be cheap to compute.
 
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "4"}
@@ -419,16 +457,17 @@ def astar(lm: TableLM, L: int, h: TableHeuristic) -> tuple[list[int], float, lis
 # For a large vocabulary the queue of Q3 grows too fast. Beam search keeps at most $k$ prefixes, all of one length.
 #
 # 1. Start with the empty prefix as the only *live* hypothesis.
-# 2. Extend each live hypothesis by every symbol. Of **all** these extensions keep the $k$ with the highest
-#    $\sum \ln p$.
+# 2. Extend each live hypothesis by every symbol. Of **all** these extensions together keep the $k$ with the highest
+#    $\sum \ln p$ (all, if there are fewer).
 # 3. Those of the $k$ that end with END are *finished*: put them aside. The others are the live ones of the next step.
 #    So a finished hypothesis uses one of the $k$ places of its step; nobody takes its place.
-# 4. Go on until `L` symbols are reached or no hypothesis is live.
+# 4. Go on until `L` symbols are reached or no hypothesis is live, and don't stop earlier.
 # 5. The finished ones and the live ones of length `L` compete: the highest $\dfrac{\sum \ln p}{\text{len}^{\alpha}}$
 #    wins, where len counts all symbols with END. $\alpha = 0$ ranks by probability, $\alpha = 1$ by the mean.
 #
-# Return the winner's ids and its **cost** $-\sum \ln p$, without the division. No two scores will be equal. (Libraries
-# differ in step 3: some fill the freed place with the next best live hypothesis.)
+# Return the winner's ids and its **cost** $-\sum \ln p$, without the division. No two sums in step 2 and no two
+# quotients in step 5 will be equal. Call `lm` for live hypotheses only. (Libraries differ in step 3: some fill the
+# freed place with the next best live hypothesis.)
 #
 # *Example.* `toy` with $k = 2$. Step 1 keeps `[0]` (0.5) and `[1]` (0.4). Step 2 keeps `[1, 2]` (0.36, finished) and
 # `[0, 0]` (0.2). Step 3 extends `[0, 0]` and keeps `[0, 0, 2]` (0.16) and `[0, 0, 0]` (0.03). For $\alpha = 0$ the
@@ -439,7 +478,8 @@ def astar(lm: TableLM, L: int, h: TableHeuristic) -> tuple[list[int], float, lis
 def beam(lm: TableLM, L: int, k: int, alpha: float) -> tuple[list[int], float]:
     """Beam search with length normalisation at the end.
 
-    lm: prefix → T[V] · L ≥ 1 · k ≥ 1: hypotheses kept a step · alpha ≥ 0 → ids of the winner, its cost Σ −ln p.
+    lm: prefix → T[V] · L ≥ 1 · k ≥ 1: hypotheses kept a step · alpha ≥ 0
+    → ids of the winner, its cost Σ −ln p.
     """
     live: list[tuple[list[int], float]] = [([], 0.0)]  # ids, Σ ln p
     finished: list[tuple[list[int], float]] = []
@@ -460,39 +500,52 @@ def beam(lm: TableLM, L: int, k: int, alpha: float) -> tuple[list[int], float]:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "5"}
-# ids, cost = beam(toy, 3, 2, 0.0)
-# assert ids == [1, 2] and math.isclose(cost, -math.log(0.36)), f"{ids}, {cost}: see the example in the text"
-# ids, cost = beam(toy, 3, 2, 2.0)
-# assert ids == [0, 0, 2], f"{ids}: with alpha = 2 the longer text wins"
-# assert math.isclose(cost, -math.log(0.16)), "the cost is not divided by the length"
-# assert beam(toy, 3, 1, 0.0)[0] == [0, 0, 2], "a beam of 1 is greedy"
+# start, after_0, after_1 = [0.5, 0.4, 0.1], [0.46, 0.1, 0.44], [0.5, 0.4, 0.1]
+# longer = {"0 0": [0.6, 0.1, 0.3], "1 0": [0.95, 0.03, 0.02]}
+# second = TableLM(3, 2, {"": start, "0": after_0, "1": after_1, **longer})
+# for lm, k, alpha, expected, p, why in [
+#     (toy, 2, 0.0, [1, 2], 0.36, "see the example in the text"),
+#     (toy, 2, 2.0, [0, 0, 2], 0.16, "see the example in the text"),
+#     (toy, 1, 0.0, [0, 0, 2], 0.16, "a beam of 1 is greedy"),
+#     (second, 2, 1.0, [0, 0, 0], 0.138, "step 2 keeps [0, 0], [0, 2]; live texts compete, too"),
+# ]:
+#     case = f"k = {k}, alpha = {alpha}"
+#     ids, cost = beam(lm, 3, k, alpha)
+#     check_ids(ids)
+#     assert ids == expected, f"{case}: {expected} wins, not {ids}; {why}"
+#     assert isinstance(cost, float), f"{case}: the cost is a Python float, not {cost!r}"
+#     assert math.isclose(cost, -math.log(p)), f"{case}: the cost is −ln {p}, undivided, not {cost}"
 # print("Q5: the public check passes")
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "5"}
 # for k in (1, 2, 5, 10, 50):
 #     ids, cost = beam(word_lm, 8, k, 0.0)
-#     print(f"k = {k:2}: {spell(ids):5} cost {cost:.4f}")
-# print("With all words, beams of 2 and 5 are worse than greedy: a wider beam is not always a better one.")
+#     worse = cost > greedy(word_lm, 8)[1] + 1e-9
+#     print(f"k = {k:2}: {spell(ids):5} cost {cost:.4f}" + "  (worse than greedy)" * worse)
+# print("A wider beam is not always a better one.")
 
 # %% [markdown]
 # ## Q6 Temperature, top-k, top-p (12 + 4 points)
 #
-# The most likely text is often dull, and pure sampling draws too many unlikely symbols. *Warpers* change the
-# distribution before a symbol is drawn. They work on each row of logits $z$ on its own, **in this order**:
+# The most likely text is often dull, and pure sampling draws too many unlikely symbols. Three steps change ("warp")
+# the distribution before a symbol is drawn. They work on each row of finite logits on its own, **in this order**:
 #
-# 1. **Temperature** $T > 0$: divide the logits by $T$. Small $T$ makes the distribution sharper.
-# 2. **Top-k**: only the $k$ most likely symbols stay. $k = 0$ switches it off, and so does $k \ge V$.
-# 3. **Top-p** (nucleus): of what is left, only the smallest set of most likely symbols stays whose probabilities sum
-#    to at least $p$. The symbol that crosses $p$ stays. $p = 1$ switches it off.
+# 1. **Temperature** $T > 0$ (`temperature`): divide the logits by $T$. Small $T$ makes the distribution sharper.
+# 2. **Top-k** (`top_k`): only the $k$ most likely symbols stay. $k = 0$ switches it off, and so does $k \ge V$.
+# 3. **Top-p** (`top_p`, nucleus), $0 < p \le 1$: of what is left, only the smallest set of most likely symbols stays
+#    whose probabilities sum to at least $p$. The symbol that crosses $p$ stays, so at least one symbol is always left.
+#    $p = 1$ switches it off.
 #
-# The probabilities of the symbols that stay are renormalised to sum to 1; the others get 0. For top-p this happens
-# once after step 2 already: the mass $p$ counts among the symbols that top-k left.
+# After step 2 renormalise once: $p$ is compared with these new probabilities. After step 3 renormalise again. Symbols
+# that don't stay get 0. Where $k$ or $p$ cuts, no two logits of a row are equal, and no partial sum is so near to $p$
+# that rounding decides.
 #
-# `sample_one` makes one symbol of them: it warps the logits of one row and returns the first id (in the order of the
-# ids) at which the cumulated probability is **larger than** $u$. With $u$ uniform in $[0, 1)$ that is a sample.
+# `sample_one` draws one symbol: it warps the logits of one row, a tensor of $V$ numbers, and returns as a Python int
+# the first id (in the order of the ids) at which the cumulated probability is **larger than** $u$. With $u$ uniform in
+# $[0, 1)$ that is a sample. (If rounding leaves no such id, return the last one with a positive probability.)
 #
 # *Example.* Probabilities (0.5, 0.3, 0.15, 0.05), $T = 1$, $k = 3$. Top-k leaves (0.5, 0.3, 0.15) / 0.95 =
-# (0.526, 0.316, 0.158). With $p = 0.8$ the first two are enough (0.842), so the result is (0.625, 0.375, 0, 0), and
+# (0.526, 0.316, 0.158). With $p = 0.82$ the first two are enough (0.842), so the result is (0.625, 0.375, 0, 0), and
 # $u = 0.7$ gives id 1.
 
 
@@ -500,7 +553,8 @@ def beam(lm: TableLM, L: int, k: int, alpha: float) -> tuple[list[int], float]:
 def warp(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor:
     """Probabilities after temperature, top-k and top-p, in this order.
 
-    logits: (B, V) · temperature > 0 · top_k: 0 = off · top_p: 1 = off → (B, V), rows that sum to 1.
+    logits: (B, V) · temperature > 0 · top_k: 0 = off · top_p: 1 = off
+    → (B, V), rows that sum to 1.
     Source: Holtzman et al. 2020 (top-p); Fan, Lewis, Dauphin 2018 (top-k).
     """
     V = logits.shape[-1]
@@ -532,7 +586,13 @@ def warp(logits: Tensor, temperature: float, top_k: int, top_p: float) -> Tensor
 
 
 def sample_one(
-    logits: Tensor, temperature: float, top_k: int, top_p: float, u: float, *, warp: Callable[..., Tensor] = warp
+    logits: Tensor,
+    temperature: float,
+    top_k: int,
+    top_p: float,
+    u: float,
+    *,
+    warp: Callable[..., Tensor] = warp,
 ) -> int:
     """The first id whose cumulated warped probability exceeds u.
 
@@ -540,30 +600,43 @@ def sample_one(
     """
     p = warp(logits.unsqueeze(0), temperature, top_k, top_p).squeeze(0)
     order = torch.arange(len(p))
-    exceeds = p[order].cumsum(dim=0) > u
+    sums = p[order].cumsum(dim=0)
+    exceeds = (sums > u) | (sums == sums[-1])  # the last id with mass, if rounding leaves no sum above u
     first = int(exceeds.int().argmax())
     return int(order[first])
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "6"}
-# logits = tensor([[0.5, 0.3, 0.15, 0.05]]).log()
-# assert torch.allclose(warp(logits, 1.0, 3, 0.8), tensor([[0.625, 0.375, 0.0, 0.0]])), "see the example in the text"
-# assert torch.allclose(warp(logits, 1.0, 0, 1.0), logits.exp()), "k = 0 and p = 1 change nothing"
-# assert sample_one(logits[0], 1.0, 3, 0.8, 0.7) == 1, "0.625 does not exceed 0.7, the next sum does"
-# assert sample_one(logits[0], 1.0, 0, 1.0, 0.9) == 2, "0.5 and 0.8 do not exceed 0.9, 0.95 does"
+# z = tensor([[0.5, 0.3, 0.15, 0.05]]).log()
+# squares = tensor([[16.0, 9.0, 4.0, 1.0], [1.0, 256.0, 4.0, 9.0]]).log()  # T = 2 takes their roots
+# for logits, knobs, expected in [
+#     (z, (1.0, 3, 0.82), [[0.625, 0.375, 0.0, 0.0]]),
+#     (z, (1.0, 0, 1.0), [[0.5, 0.3, 0.15, 0.05]]),
+#     (squares, (2.0, 3, 0.8), [[4 / 9, 3 / 9, 2 / 9, 0.0], [0.0, 16 / 19, 0.0, 3 / 19]]),
+# ]:
+#     p, expected, case = warp(logits, *knobs), tensor(expected), f"(T, k, p) = {knobs}"
+#     assert isinstance(p, Tensor), f"{case}: a tensor is expected, not {p}"
+#     same = p.shape == logits.shape and p.dtype == logits.dtype
+#     assert same, f"{case}: {tuple(logits.shape)}, float64 expected, not {tuple(p.shape)}, {p.dtype}"
+#     assert torch.allclose(p, expected), f"{case}: expected\n{expected}, not\n{p}"
+# mixed = tensor([0.05, 0.5, 0.3, 0.15]).log()  # with k = 3, id 0 has probability 0
+# for row, k, p, u in [(z[0], 3, 0.82, 0.7), (mixed, 0, 1.0, 0.52), (mixed, 3, 1.0, 0.0)]:
+#     i = sample_one(row, 1.0, k, p, u)
+#     assert type(i) is int, f"sample_one returns a Python int, not {i!r}"
+#     assert i == 1, f"k, p, u = {k}, {p}, {u}: the sum is larger than u first at id 1, not {i}"
 # print("Q6: the public check passes")
 
 # %% [markdown]
 # ## Q7 Scoring whole texts (4 + 4 points)
 #
 # Another way to decode: draw many texts, score each with the model, keep the best. `sequence_logprob` gives
-# $\sum_t \ln p(x_t \mid x_1 … x_{t-1})$, END included, as a float. A text that the decoder could never have given has
-# score $-\infty$ (`-math.inf`): something follows END, it is longer than `L`, or it is shorter than `L` and does not
-# end with END.
+# $\sum_t \ln p(x_t \mid x_1 … x_{t-1})$ of a list of ids, END included, as a float. A text that the decoder could never
+# have given has score $-\infty$ (`-math.inf`): something follows END, it is longer than `L`, or it is shorter than `L`
+# and does not end with END (the empty list, too).
 #
 # `rescore` takes a list of texts and returns pairs `(score, ids)`, **best first**, with
 # $\text{score} = \dfrac{\sum_t \ln p}{\text{len}^\alpha}$ and len with END. Each text appears once, impossible ones not
-# at all. No two texts will have the same score.
+# at all (the empty one has len 0: don't divide by it). No two different texts will have the same score.
 #
 # *Example.* `toy`: $\ln(0.4 \cdot 0.9) = -1.0217$ for `[1, 2]`, and $-\infty$ for `[1, 2, 0]` and `[1, 0]`.
 
@@ -585,14 +658,14 @@ def sequence_logprob(lm: TableLM, ids: list[int], L: int) -> float:
 def rescore(
     lm: TableLM,
     L: int,
-    samples: list[list[int]],
+    samples: list[list],
     alpha: float,
     *,
     sequence_logprob: Callable[..., float] = sequence_logprob,
-) -> list[tuple[float, list[int]]]:
+) -> list[tuple[float, list]]:
     """Different possible texts with Σ ln p / len^alpha, best first.
 
-    lm: prefix → T[V] · L ≥ 1 · samples: texts with END, possibly twice, possibly impossible · alpha ≥ 0.
+    lm: prefix → T[V] · L ≥ 1 · alpha ≥ 0 · samples: texts, some perhaps twice or impossible.
     """
     scored: list[tuple[float, list[int]]] = []
     seen: list[list[int]] = []
@@ -606,12 +679,21 @@ def rescore(
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "7"}
-# assert math.isclose(sequence_logprob(toy, [1, 2], 3), math.log(0.36)), "see the example in the text"
-# assert sequence_logprob(toy, [1, 2, 0], 3) == -math.inf, "nothing follows END"
-# assert sequence_logprob(toy, [1, 0], 3) == -math.inf, "too short for a text without END"
+# for ids, expected, why in [
+#     ([1, 2], math.log(0.36), "see the example in the text"),
+#     ([1, 2, 0], -math.inf, "nothing follows END"),
+#     ([1, 0], -math.inf, "too short for a text without END"),
+#     ([0, 0, 0, 0], -math.inf, "longer than L"),
+# ]:
+#     score = sequence_logprob(toy, ids, 3)
+#     assert isinstance(score, float), f"{ids}: the score is a Python float, not {score!r}"
+#     assert math.isclose(score, expected), f"{ids}: expected {expected}, not {score}; {why}"
 # scored = rescore(toy, 3, [[0, 0, 2], [1, 2], [1, 2, 0], [1, 0], [1, 2]], 1.0)
-# assert [list(ids) for _, ids in scored] == [[1, 2], [0, 0, 2]], "each possible text once, best first"
-# assert math.isclose(scored[0][0], math.log(0.36) / 2), "divided by the length with END"
+# texts = [list(ids) for _, ids in scored]
+# assert texts == [[1, 2], [0, 0, 2]], f"each possible text once, best first, not {texts}"
+# for (score, _), expected in zip(scored, [math.log(0.36) / 2, math.log(0.16) / 3]):
+#     assert isinstance(score, float), f"the score is a Python float, not {score!r}"
+#     assert math.isclose(score, expected), f"expected {expected}, divided by len, not {score}"
 # print("Q7: the public check passes")
 
 # %% [markdown]
@@ -624,8 +706,8 @@ def rescore(
 # $$r_v = \frac{\max(p_v - q_v,\, 0)}{\sum_w \max(p_w - q_w,\, 0)}$$
 #
 # This is exact: the symbol that comes out has distribution $p$, whatever $q$ is. Return whether $x$ is accepted, as a
-# bool, and the residual distribution, in both cases. If $p = q$ there is no residual (its sum is 0, and nothing is
-# ever refused): return $p$ itself.
+# Python bool, and the residual distribution, in both cases; $q_x$ is never 0. If the sum is 0, that is, if $p = q$,
+# nothing is ever refused and there is no residual: return $p$ or a copy of it in its place.
 #
 # *Example.* $p = (0.5, 0.3, 0.2)$, $q = (0.2, 0.6, 0.2)$, $x = 1$: the ratio is 0.5, so $u = 0.4$ accepts and $u = 0.6$
 # refuses. Only symbol 0 has more mass under $p$: the residual is $(1, 0, 0)$.
@@ -635,8 +717,8 @@ def rescore(
 def speculative_accept(p: Tensor, q: Tensor, x: int, u: float) -> tuple[bool, Tensor]:
     """One acceptance step of speculative decoding.
 
-    p, q: (V), probabilities of the large and the small model · x: the proposed id, q[x] > 0 · 0 ≤ u < 1
-    → accepted, residual (V). Source: Leviathan, Kalman, Matias 2023, section 2.3.
+    p, q: (V), probabilities of the large and the small model · x: the proposed id, q[x] > 0 ·
+    0 ≤ u < 1 → accepted, residual (V). Source: Leviathan, Kalman, Matias 2023, section 2.3.
     """
     ratio = float(p[x] / q[x])
     accepted = u < ratio
@@ -647,30 +729,38 @@ def speculative_accept(p: Tensor, q: Tensor, x: int, u: float) -> tuple[bool, Te
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "8"}
-# p, q = tensor([0.5, 0.3, 0.2]), tensor([0.2, 0.6, 0.2])
-# accepted, residual = speculative_accept(p, q, 1, 0.4)
-# assert accepted is True, "0.4 is below the ratio 0.5"
-# assert torch.allclose(residual, tensor([1.0, 0.0, 0.0])), "only symbol 0 has more mass under p"
-# assert speculative_accept(p, q, 1, 0.6)[0] is False, "0.6 is not"
-# assert speculative_accept(p, q, 0, 0.9)[0] is True, "p is larger than q there: always accepted"
+# p, q, r = tensor([0.5, 0.3, 0.2]), tensor([0.2, 0.6, 0.2]), tensor([1.0, 0.0, 0.0])
+# for small, x, u, expected, residual, why in [
+#     (q, 1, 0.4, True, r, "0.4 is below the ratio 0.5, and only symbol 0 has more mass under p"),
+#     (q, 1, 0.6, False, r, "0.6 is not below the ratio 0.5; the residual is the same"),
+#     (q, 0, 0.9, True, r, "p is larger than q there: always accepted"),
+#     (p, 2, 0.9, True, p, "p = q: always accepted, and p in place of a residual"),
+# ]:
+#     accepted, got = speculative_accept(p, small, x, u)
+#     assert type(accepted) is bool, f"the first result is a Python bool, not {accepted!r}"
+#     assert isinstance(got, Tensor) and got.shape == p.shape, f"a tensor of shape (3,), not {got}"
+#     assert accepted is expected, f"x = {x}, u = {u}: expected {expected}, not {accepted}; {why}"
+#     assert torch.allclose(got, residual), f"x = {x}, u = {u}: {residual} expected, not {got}; {why}"
 # print("Q8: the public check passes")
 
 # %% [markdown]
 # ## Hand calculations (12 points)
 #
-# On paper, with your own numbers. They follow from your student id, so type it into the first code cell, run that cell,
-# and then run the next two cells. Write the results into the last answer cell as plain Python values. Three decimals
-# are enough, and expressions such as `-math.log(0.3 * 0.4)` are fine. Write numbers, not calls of your functions: this
-# trains your head. Probabilities are given in percent; costs are in nats, $-\ln p$.
+# On paper, with your own numbers; a pocket calculator is fine. The numbers follow from your student id, so type it into
+# the first code cell, run that cell, and then run the next two cells. Write the results as plain Python values into the
+# cell that begins with `hand =` below. Round only at the end: a number may be wrong by 0.0006, so three decimals are
+# enough, and expressions such as `-math.log(0.3 * 0.4)` are fine. Write numbers, not calls of your functions: this is
+# practice without the computer. Probabilities are given in percent, in the order of the ids 0, 1, 2; costs are in nats,
+# $-\ln p$.
 #
 # **H1 (4)** Texts of exactly two symbols from 0, 1, 2, without END. You get the percentages for the first symbol
-# (`"start"`) and for the second one after each first one. Which text does greedy find, and which one is the best?
+# (`start`) and for the second one after each first one. Which text does greedy find, and which one is the best?
 # Answer: `[greedy ids, greedy cost, best ids, best cost]`, such as `[[0, 1], 1.234, [2, 0], 1.1]`.
 #
-# **H2 (4)** Beam search with $k = 2$, $L = 3$, $\alpha = 0$, as in Q5. Symbols are 0, 1 and END = 2; the next symbol
-# depends on the last one only. Answer: `[kept after step 1, kept after step 2, winner, cost of the winner]`. "Kept"
-# means the two hypotheses that step keeps, best first, with a finished one among them if there is one, such as
-# `[[[0], [1]], [[0, 0], [1, 2]], [1, 2], 1.234]`.
+# **H2 (4)** Beam search with $k = 2$, $L = 3$, $\alpha = 1$, as in Q5. Symbols are 0, 1 and END = 2; the next symbol
+# depends on the last one only. Answer: `[kept after step 1, kept after step 2, winner, cost of the winner]`, the cost
+# undivided. "Kept" means the two hypotheses that this step keeps, best first, with a finished one among them if there
+# is one, such as `[[[0], [1]], [[0, 0], [1, 2]], [1, 2], 1.234]`.
 #
 # **H3 (4)** Five probabilities, for the ids 0 to 4, a mass $p$ and a temperature $T$. (a) Which ids are in the top-p
 # set, without temperature? (b) What is the probability of the most likely id after temperature $T$, without top-p? The
@@ -682,7 +772,8 @@ def speculative_accept(p: Tensor, q: Tensor, x: int, u: float) -> tuple[bool, Te
 def my_numbers(student_id: str, part: str) -> dict[str, object]:
     """Personal numbers of one hand calculation, the same on every machine.
 
-    student_id: as your course knows it; spaces around it and upper or lower case don't matter · part: "H1", "H2", "H3".
+    student_id: as your course knows it; spaces around it and upper or lower case don't matter ·
+    part: "H1", "H2", "H3".
     """
     text = f"decoding/{part}/{student_id.strip().lower()}"
     number = list(hashlib.blake2b(text.encode()).digest())
@@ -707,39 +798,43 @@ def my_numbers(student_id: str, part: str) -> dict[str, object]:
         after = {f"after {symbol}": row for symbol, (_, row) in enumerate(order)}
         return {"start": [share for share, _ in order], **after}
     if part == "H2":
-        start, stay, end = about(58, 4), about(44, 3), about(50, 3)
-        common = {"start": [start, 92 - start, 8], "after 0": [stay, 20, 80 - stay], "after 1": [92 - end, 8, end]}
+        tables = [
+            [(65, 20), (48, 24), (15, 6)],
+            [(57, 26), (22, 43), (16, 38)],
+            [(73, 19), (25, 41), (51, 22)],
+            [(64, 24), (24, 40), (25, 52)],
+            [(57, 14), (56, 27), (36, 20)],
+            [(52, 22), (22, 67), (26, 32)],
+            [(31, 26), (25, 54), (6, 72)],
+            [(51, 19), (28, 65), (45, 36)],
+            [(57, 20), (36, 34), (10, 18)],
+            [(60, 23), (20, 37), (9, 85)],
+        ]
+        rows = [(a, b, about(0, 2)) for a, b in tables[number.pop() % len(tables)]]
+        start, one, other = [[a + n, b - n, 100 - a - b] for a, b, n in rows]
         if number.pop() % 2:
-            return dict(common)
-        swapped = {name: [row[1], row[0], row[2]] for name, row in common.items()}
-        return {"start": swapped["start"], "after 0": swapped["after 1"], "after 1": swapped["after 0"]}
+            return {"start": start, "after 0": one, "after 1": other}
+        start, one, other = [[b, a, end] for a, b, end in (start, one, other)]
+        return {"start": start, "after 0": other, "after 1": one}
     if part == "H3":
         values = [about(39, 3), about(24, 2), about(17, 1), about(11, 1)]
-        mass = values[0] + values[1] + about(5, 7)
-        last = number.pop() % 3
+        size = 2 + number.pop() % 3
+        mass = sum(values[: size - 1]) + about(4, 4)
+        last = number.pop() % min(size, 3)
         others = shuffled([*values[:last], *values[last + 1 :], 100 - sum(values)])
-        return {"percent": [*others, values[last]], "p": mass / 100, "T": (0.5, 4)[number.pop() % 2]}
+        T = 4 if size == 4 else (0.5, 4)[number.pop() % 2]
+        return {"percent": [*others, values[last]], "p": mass / 100, "T": T}
     raise ValueError(f"there is no part {part!r}: use H1, H2 or H3")
 
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "9"}
 # if STUDENT_ID:
 #     for part in ("H1", "H2", "H3"):
-#         print(part, my_numbers(STUDENT_ID, part))
+#         print(part)
+#         for name, value in my_numbers(STUDENT_ID, part).items():
+#             print(f"   {name:8} {value}")
 # else:
 #     print("Type your student id into the first code cell, run it, and run this cell again.")
-
-# %% [markdown] softmark={"role": "written", "question": "E"}
-# ## Explain (5 written points)
-#
-# For a good translation model, exact search (Q3) often returns a *worse* text than a beam of 5, although its
-# probability is higher; in one study the best "translation" of more than half of the sentences was the empty text
-# (Stahlberg and Byrne 2019). Explain in at most eight sentences how this can be. What does the probability of a text
-# have to do with its length, why does a small beam hide the problem, and what do $\alpha$ and the model itself have to
-# do with it? A person reads your answer.
-#
-# *Your answer:*
-
 
 # %% softmark={"role": "hidden", "question": "9"}
 STUDENT_ID = "ada"
@@ -765,7 +860,7 @@ def hand_h2(numbers: dict[str, object]) -> list[object]:
         trace.append([ids for ids, _ in kept])
         finished += [one for one in kept if one[0][-1] == 2]
         live = [one for one in kept if one[0][-1] != 2]
-    winner, cost = min(finished + live, key=lambda one: one[1])
+    winner, cost = min(finished + live, key=lambda one: one[1] / len(one[0]))
     return [trace[0], trace[1], winner, cost]
 
 
@@ -787,6 +882,38 @@ hand = {
     "H2": hand_h2(my_numbers(STUDENT_ID, "H2")),
     "H3": hand_h3(my_numbers(STUDENT_ID, "H3")),
 }
+
+# %% tags=["active-ipynb"] softmark={"role": "demo", "question": "9"}
+# # Can the form of your answers be read? (Whether they are right, only the grader says.)
+# def form(value):
+#     if isinstance(value, (int, float)):
+#         return "number"
+#     if not isinstance(value, (list, tuple)):
+#         return type(value).__name__
+#     if value and all(type(part) is int for part in value):
+#         return "ids"
+#     return f"[{', '.join(map(form, value))}]"
+#
+#
+# for part, wanted in {
+#     "H1": "[ids, number, ids, number]",
+#     "H2": "[[ids, ids], [ids, ids], ids, number]",
+#     "H3": "[ids, number]",
+# }.items():
+#     found = form(hand.get(part))
+#     state = "can be read" if found == wanted else f"can't be read: {wanted} expected, not {found}"
+#     print(f"{part}  {'no answer yet' if hand.get(part) is None else state}")
+
+# %% [markdown] softmark={"role": "written", "question": "E"}
+# ## Explain (5 written points)
+#
+# For a good translation model, exact search (Q3) often returns a *worse* text than a beam of 5, although its
+# probability is higher; in one study the best "translation" of more than half of the sentences was the empty text
+# (Stahlberg and Byrne 2019). Explain in at most eight sentences how this can be. What does the probability of a text
+# have to do with its length, why does a small beam hide the problem, how does $\alpha$ help, and why is the real fault
+# in the model? A person reads your answer.
+#
+# *Your answer:*
 
 # %% tags=["active-ipynb"] softmark={"role": "demo"}
 # print(f"This notebook ran for {time.perf_counter() - started:.1f} s.")

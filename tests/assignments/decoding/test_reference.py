@@ -290,7 +290,7 @@ def test_the_keys_agree_with_the_searches() -> None:
         assert flat(R.hand_h1(numbers)) == pytest.approx(flat(expected))
         numbers = R.my_numbers(student, "H2")
         lm = R.TableLM(3, 2, lambda ids, n=numbers: [s / 100 for s in n[f"after {ids[-1]}" if ids else "start"]])
-        assert flat(R.hand_h2(numbers)[2:]) == pytest.approx(flat(R.beam(lm, 3, 2, 0.0)))
+        assert flat(R.hand_h2(numbers)[2:]) == pytest.approx(flat(R.beam(lm, 3, 2, 1.0)))
         numbers = R.my_numbers(student, "H3")
         logits = R.tensor([numbers["percent"]]).div(100).log()
         chosen, largest = R.hand_h3(numbers)
@@ -312,6 +312,19 @@ def test_planned_wrong_answers_differ_for_every_student() -> None:
             for a, b in itertools.combinations(map(flat, answers), 2):
                 near = len(a) == len(b) and all(abs(x - y) < 2e-3 for x, y in zip(a, b, strict=True))
                 assert not near, (student, part, a, b)
+
+
+def test_the_paths_of_the_hand_calculations_differ_between_students() -> None:
+    """H2: many traces; the winner is decided by α and in the last step. H3: sets of two, three and four ids."""
+    traces, sizes = set(), set()
+    for student in map(str, range(100)):
+        first, second, winner, _ = R.hand_h2(R.my_numbers(student, "H2"))
+        traces.add(str((first, second, winner)))
+        assert len(winner) == 3
+        assert any(ids[-1] == 2 for ids in first + second)  # a shorter text is there to lose
+        sizes.add(len(R.hand_h3(R.my_numbers(student, "H3"))[0]))
+    assert len(traces) >= 15
+    assert sizes == {2, 3, 4}
 
 
 def test_personal_numbers_are_the_same_on_every_machine() -> None:
