@@ -2,6 +2,7 @@
 
 Where an answer is wrong but agrees with the reference *on top of* the student's own earlier functions, it is right.
 The reference stays on the grader's side; the earlier function is called in the student's kernel, through the probe.
+A student may build on other functions than the reference does: alternatives that say `on` are such ways, tried too.
 The guard: on top of an empty helper everything looks right, so the credit is the lowest `keeps` of all candidates
 (right = 1) that give the same outputs on top; an answer that is constant throughout could have been written without
 any thought, so there the candidate "not written" (keeps 0) is among them. A candidate that another check of the
@@ -23,7 +24,7 @@ from autograder.checks.diagnose import Case, Diagnosis, matches, smallest
 from autograder.checks.digest import digest
 from autograder.checks.line import DEADLINE, Line
 from autograder.checks.load import Checks
-from autograder.checks.mistakes import Hypothesis
+from autograder.checks.mistakes import Hypothesis, Way
 from autograder.checks.oracle import GiveUp
 from autograder.checks.question import Question
 from autograder.model import Reason, Reply, ReplyKind, Value
@@ -33,7 +34,7 @@ from autograder.probe.rules import Unsendable
 
 __all__ = ["Follower"]
 
-_CALLS = 64
+_CALLS = 256
 #: No helper gives more pieces of text than this.
 _TEXTS = 10_000
 _SECONDS = 20.0
@@ -52,13 +53,17 @@ class Follower:
     wrong: set[str] = field(default_factory=set)
     _known: dict[bytes, Reply] = field(default_factory=dict)
 
-    def attempt(self, instance: Question, question: str, found: Sequence[Case]) -> _Attempt | None:
-        """A try for one check; None when it builds on nothing that is wrong."""
+    def attempts(self, instance: Question, question: str, found: Sequence[Case]) -> list[_Attempt]:
+        """The tries for one check, a way each; none when it builds on nothing that is wrong."""
         functions = {case.record.plan.function for case in found}
         below = {f: tuple(n for n in self.checks.source.helpers(f) if n in self.wrong) for f in functions}
-        if not any(below.values()):
-            return None
-        return _Attempt(self, instance, question, found, below)
+        tries = [_Attempt(self, instance, question, found, below)] if any(below.values()) else []
+        for way in self.checks.ways if self.wrong else ():
+            more = tuple(name for name in way.on if name in self.wrong)
+            if more and way.question == question and way.function in functions:
+                names = tuple(dict.fromkeys((*below[way.function], *more)))
+                tries.append(_Attempt(self, instance, question, found, below | {way.function: names}, way))
+        return tries
 
     def ask(self, plan: Plan, budget: _Budget) -> Value:
         """The student's value of a call, checked against the reference's type, shape and dtype."""
@@ -93,6 +98,7 @@ class _Attempt:
     question: str
     found: Sequence[Case]
     below: dict[str, tuple[str, ...]]
+    way: Way | None = None  # the reference's own, if None
     budget: _Budget = field(default_factory=_Budget)
     _right: bool | None = None
 
@@ -103,7 +109,7 @@ class _Attempt:
     def right(self, others: Sequence[_Attempt] = ()) -> Fraction | None:
         """The credit when the answers agree with the reference on top, within the guard; else None.
 
-        others: attempts at other checks of the same question.
+        others: attempts at other checks of the same question, by the same way.
         """
         try:
             with clock.limit(_SECONDS):
@@ -121,8 +127,9 @@ class _Attempt:
         return Diagnosis(tuple(best), min(h.keeps for h in best), self.names) if best else None
 
     def _candidates(self) -> list[Hypothesis]:
-        checks = self.follower.checks
-        return checks.hypotheses_for(self.question, frozenset(self.below))
+        checks, way = self.follower.checks, self.way
+        found = checks.hypotheses_for(self.question, frozenset(self.below))
+        return found if way is None else [hypothesis for hypothesis in found if way.takes(hypothesis)]
 
     def _agrees(self) -> bool:
         """With the reference, on top."""
@@ -158,7 +165,10 @@ class _Attempt:
         oracle = self.follower.checks.oracle
         for case in self.found:
             plan, key = case.record.plan, case.record.key
-            would = oracle.under(hypothesis, plan, case.served, key)
+            if self.way is not None and plan.function == self.way.function:
+                would = oracle.on_top(hypothesis, plan.function, {}, plan, case.served, self.way)
+            else:
+                would = oracle.under(hypothesis, plan, case.served, key)
             if not matches(case.record, oracle.expected(plan, case.served, key), would, False):
                 return True
         return False
@@ -188,7 +198,8 @@ class _Attempt:
         if not own:
             below = oracle.expected if hypothesis is None else _under(oracle, hypothesis)
             return matches(case.record, below(plan, case.served, case.record.key), case.reply, strict)
-        would = oracle.on_top(hypothesis, plan.function, own, plan, case.served)
+        way = self.way if self.way is not None and self.way.function == plan.function else None
+        would = oracle.on_top(hypothesis, plan.function, own, plan, case.served, way)
         if hypothesis is None and would.kind is not ReplyKind.VALUE:
             raise GiveUp  # what the reference raises on a student's value ends follow-through
         return matches(case.record, would, case.reply, strict)

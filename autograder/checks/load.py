@@ -24,10 +24,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from autograder.checks.decorators import chain
-from autograder.checks.mistakes import Alternative, Hypothesis, Same, hypotheses
+from autograder.checks.mistakes import Alternative, Hypothesis, Same, Way, hypotheses
 from autograder.checks.oracle import Oracle
 from autograder.checks.question import Question
-from autograder.checks.source import Source, renamed
+from autograder.checks.source import Source, Span, renamed
 from autograder.errors import CourseError
 from autograder.model import Assignment, CheckSpec, Visibility
 
@@ -99,7 +99,15 @@ class Checks:
             if not isinstance(alternative, Alternative) or alternative.question not in known:
                 raise CourseError("names no question of assignment.toml", where=path, key=f"{alternative!r:.80}")
             self.alternative_change(alternative)
+            if alternative.on:
+                _way(alternative, self.source, path)
         return found
+
+    @cached_property
+    def ways(self) -> tuple[Way, ...]:
+        """Other functions to build on than the reference's, from the alternatives that say `on`."""
+        path = self.assignment.reference / "alternatives.py"
+        return tuple(_way(one, self.source, path) for one in self.alternatives if one.on)
 
     @cached_property
     def oracle(self) -> Oracle:
@@ -354,8 +362,24 @@ def _alternative_change(alternative: Alternative, source: Source, path: Path) ->
         return change
     if alternative.source:
         return _split(alternative.source, source, path, key)
+    return source.edited(_spans(alternative, source, path))
+
+
+def _spans(alternative: Alternative, source: Source, path: Path) -> tuple[Span, ...]:
+    key = f"alternative {alternative.name!r}"
     edits = alternative.edits or [(alternative.replace, alternative.by)]
-    return source.edited([source.find(alternative.function, a, b, where=path, key=key) for a, b in edits])
+    return tuple(source.find(alternative.function, old, new, where=path, key=key) for old, new in edits)
+
+
+def _way(alternative: Alternative, source: Source, path: Path) -> Way:
+    key = f"alternative {alternative.name!r}"
+    if alternative.body is not None or alternative.source:
+        raise CourseError("`on` needs an edit of the reference, not a whole text", where=path, key=key)
+    unknown = set(alternative.on) - set(source.names)
+    if unknown:
+        raise CourseError(f"`on` names {sorted(unknown)}, which solution.py does not define", where=path, key=key)
+    spans = _spans(alternative, source, path)
+    return Way(alternative.question, alternative.function, tuple(alternative.on), spans)
 
 
 def _split(text: str, source: Source, path: Path, key: str) -> dict[str, str]:

@@ -24,6 +24,7 @@ __all__ = [
     "Mistake",
     "Planned",
     "Same",
+    "Way",
     "Whole",
     "alternative",
     "hypotheses",
@@ -118,7 +119,8 @@ class Planned:
 class Alternative:
     """Another right way to write a question: definitions (`source`) or an edit; it must get full marks.
 
-    forfeits: numbers of checks that it may lose, e.g. brute force on a long input.
+    forfeits: numbers of checks that it may lose, e.g. brute force on a long input · on: earlier functions that this
+    edit is built on in place of what the reference is built on; follow-through goes this way, too.
     """
 
     question: str
@@ -129,7 +131,29 @@ class Alternative:
     by: str = ""
     edits: Sequence[tuple[str, str]] = ()
     forfeits: Sequence[str] = ()
+    on: Sequence[str] = ()
     body: Callable[..., Any] | None = None
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a right answer may be built on earlier functions: the reference with these edits. None: as it is."""
+
+    question: str
+    function: str
+    on: tuple[str, ...]
+    spans: tuple[Span, ...]
+
+    def change(self, source: Source, hypothesis: Hypothesis | None) -> dict[str, str]:
+        """The definitions of this way, with the edits of a mistake."""
+        more = () if hypothesis is None else hypothesis.spans
+        return source.edited((*self.spans, *more))
+
+    def takes(self, hypothesis: Hypothesis) -> bool:
+        """Whether a mistake can be made on this way: edits at other places of the same function."""
+        places = hypothesis.spans
+        same = bool(places) and all(place.owner == self.function for place in places)
+        return same and not any(a.overlaps(b) for a in places for b in self.spans)
 
 
 def mistake(

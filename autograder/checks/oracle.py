@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from autograder.checks.digest import digest
-from autograder.checks.mistakes import Hypothesis
+from autograder.checks.mistakes import Hypothesis, Way
 from autograder.checks.session import GiveUp, answer
 from autograder.checks.source import Source
 from autograder.model import Reply, Value
@@ -50,10 +50,13 @@ class Oracle:
         own: Mapping[str, Any],
         plan: Plan,
         served: Mapping[str, Callable[..., Value]],
+        way: Way | None = None,
     ) -> Reply:
         """The same, with `target` on top of the student's own callables. Not kept: it is this student's only."""
         below = self.reference if hypothesis is None else self.namespace(hypothesis)
-        space = self.source.on_top(below, target, own, {} if hypothesis is None else hypothesis.change)
+        change = {} if hypothesis is None else hypothesis.change
+        change = change if way is None else way.change(self.source, hypothesis)
+        space = self.source.on_top(below, target, own, change)
         self.evaluations += 1
         return answer(plan, space, served)
 

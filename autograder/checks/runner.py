@@ -292,15 +292,17 @@ class Examination:
         groups: dict[frozenset[str], list[tuple[Judged, list[Case]]]] = {}
         found = [cases(one.take.desk.records, one.take.desk.served) for one in judged]
         tries = [
-            self.follower.attempt(self._instance(one), question, these) if these is not None else None
+            self.follower.attempts(self._instance(one), question, these) if these is not None else []
             for one, these in zip(judged, found, strict=True)
         ]
-        for one, these, attempt in zip(judged, found, tries, strict=True):
+        for one, these, mine in zip(judged, found, tries, strict=True):
             if not one.failed or these is None:
                 continue
-            if attempt is not None:
-                others = [other for other in tries if other is not None and other is not attempt]
-                one.on_top, one.below = attempt.right(others), attempt.names
+            for attempt in mine:
+                others = [other for more in tries if more is not mine for other in more if other.way is attempt.way]
+                credit = attempt.right(others)
+                if attempt.way is None or (credit is not None and credit > (one.on_top or 0)):
+                    one.on_top, one.below = credit, attempt.names
             if one.on_top is None:
                 about = frozenset(case.record.plan.function for case in these)
                 groups.setdefault(about, []).append((one, these))
@@ -316,8 +318,9 @@ class Examination:
         return (("builds on", f"your own {own}, which did not pass: repair that first, this may follow from it."),)
 
     def _named_on_top(self, question: str, one: Judged, found: Sequence[Case]) -> Diagnosis | None:
-        attempt = self.follower.attempt(self._instance(one), question, found)
-        return attempt.named() if attempt is not None else None
+        attempts = self.follower.attempts(self._instance(one), question, found)
+        named = [diagnosis for attempt in attempts if (diagnosis := attempt.named()) is not None]
+        return min(named, key=lambda diagnosis: diagnosis.size, default=None)
 
     def _instance(self, one: Judged) -> Any:
         return one.take.instance

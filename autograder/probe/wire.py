@@ -219,9 +219,9 @@ class _Reader:
         if node is None or type(node) in (bool, int):
             return node
         if type(node) is str:
-            return _text(node)
+            return _read_text(node)
         if type(node) is dict:
-            return {_text(key): self.value(item) for key, item in node.items()}
+            return {_read_text(key): self.value(item) for key, item in node.items()}
         if not node or type(node[0]) is not str:
             raise ProtocolError("an array without a tag")
         return self.tagged(node[0], node[1:])
@@ -255,7 +255,7 @@ class _Reader:
         return cls(*values)
 
 
-def _text(text: str) -> str:
+def _read_text(text: str) -> str:
     if not _is_utf8(text):
         raise ProtocolError("text that is no valid UTF-8")
     return text

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from autograder.checks import alternative, sibling
+from autograder.checks import Alternative, alternative, sibling
 
 solution = sibling(__file__, "solution")
 softmax, attention = solution.softmax, solution.attention
@@ -336,3 +336,54 @@ def banded_mask(Q, K, V, w):
     position = torch.arange(len(Q))
     gap = position[:, None] - position
     return attention(Q, K, V, (gap >= 0) & (gap < w))
+
+
+# ── other functions to build on ─────────────────────────────────────────────────────────────────────────────────────
+ALTERNATIVES = [
+    Alternative(
+        "5",
+        "on-causal-attention",
+        function="swap_effect",
+        replace="attention(x @ Wq, x @ Wk, x @ Wv, mask)",
+        by="(causal_attention if causal else attention)(x @ Wq, x @ Wk, x @ Wv)",
+        on=("causal_attention",),
+    ),
+    Alternative(
+        "6",
+        "on-causal-attention",
+        function="multi_head",
+        replace="attention(Q, K, V, mask)",
+        by="causal_attention(Q, K, V)",
+        on=("causal_attention",),
+    ),
+    Alternative(
+        "7",
+        "on-softmax",
+        function="score_stats",
+        replace="torch.softmax(s, dim=1)",
+        by="softmax(s, dim=1)",
+        on=("softmax",),
+    ),
+    Alternative(
+        "8",
+        "on-one-query",
+        function="sliding_window",
+        replace="""scores = torch.einsum("td,tdw->tw", Q, window(K)) / math.sqrt(d)
+    weights = softmax(scores.masked_fill(~exists, -math.inf), dim=1)
+    return torch.einsum("tw,tmw->tm", weights, window(V))""",
+        by="seen = [key[t, exists[t]] for t in range(T)]\n"
+        "    return torch.stack([attention_one_query(Q[t], K[seen[t]], V[seen[t]]) for t in range(T)])",
+        on=("attention_one_query",),
+    ),
+    Alternative(
+        "8",
+        "on-attention",
+        function="sliding_window",
+        replace="""scores = torch.einsum("td,tdw->tw", Q, window(K)) / math.sqrt(d)
+    weights = softmax(scores.masked_fill(~exists, -math.inf), dim=1)
+    return torch.einsum("tw,tmw->tm", weights, window(V))""",
+        by="keys, values = (window(x).transpose(1, 2) for x in (K, V))  # (T, w, m)\n"
+        "    return attention(Q[:, None], keys, values, exists[:, None])[:, 0]",
+        on=("attention",),
+    ),
+]

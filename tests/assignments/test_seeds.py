@@ -29,7 +29,7 @@ def seeded(name: str) -> Checks:
 
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in COURSE.glob("reference/*/checks.py")))
 def test_four_more_seeds_notice_and_name_the_same(name: str) -> None:
-    """The reference gets all, an empty answer nothing, each mistake is named and costs what it says, no right way any."""
+    """Reference all, empty answer nothing, each mistake named for what it says, other right ways all points."""
     checks = seeded(name)
     found = validate(
         checks, secret=Grading(name).secret, seeds=SEEDS, pairs=False, mutants=0, jobs=min(cores(), len(SEEDS))

@@ -320,16 +320,101 @@ class Q{question}(Question):
 
 
 def test_the_calls_of_follow_through_are_bounded(course: Any) -> None:
-    """At most 64 a check; a reference that needs more leaves the plain verdict."""
+    """At most 256 a check; a reference that needs more leaves the plain verdict."""
     solution = "def double(x):\n    return 2 * x\n"
-    solution += "def shift(x, *, double=double):\n    return sum(double(x + i) for i in range(100))\n"
+    solution += "def shift(x, *, double=double):\n    return sum(double(x + i) for i in range(300))\n"
     checks = CHECKS.replace('"scores", q, k', '"double", q').replace('"weights", q, k', '"shift", q')
     tiny = course(checks, solution=solution, points=POINTS)
     session = Scripted(tiny.checks.source.namespace({"double": "def double(x):\n    return 3 * x\n"}))
     outcomes = tiny.outcomes(session)
     alone = [names for names, _ in session.journeys if names == ("double",)]
-    assert len(alone) == 2 * 64
+    assert len(alone) == 2 * 256
     assert (outcomes["2.1"].verdict, outcomes["2.1"].on_top_of) == (Verdict.FAILED, ())
+
+
+WAYS = {
+    "solution": SOLUTION
+    + """
+def mixed(q, k, v, *, scores=scores):
+    shares = torch.softmax(scores(q, k), -1)
+    return shares @ v
+""",
+    "mistakes": MISTAKES
+    + """
+MISTAKES += [
+    Mistake("backwards", question="3", function="mixed", replace="@ v", by="@ v.flip(-2)", keeps=0.5, hint="Forwards."),
+    Mistake("unsoftened", question="3", function="mixed", replace="torch.softmax(scores(q, k), -1)",
+            by="scores(q, k)", keeps=0.5, hint="Softmax."),
+]
+""",
+    "alternatives": """
+ALTERNATIVES = [
+    Alternative("3", "on-weights", function="mixed", replace="torch.softmax(scores(q, k), -1)", by="weights(q, k)",
+                on=["weights"]),
+]
+""",
+    "points": POINTS | {"3": 2},
+    "functions": {"1": ("scores",), "2": ("weights",), "3": ("mixed",)},
+}
+WAYS_CHECKS = (
+    CHECKS
+    + '''
+class Third(Question):
+    question = "3"
+    @number("3.1")
+    @weight(2)
+    def test_values(self):
+        """Rows of v, mixed."""
+        for q, k in self.draws(pairs, times=2):
+            self.agree("mixed", q, k, k + 1)
+'''
+)
+OTHER_AXIS = "def weights(q, k):\n    return torch.softmax(scores(q, k), -2)\n"
+
+
+def test_one_bug_costs_once_whatever_earlier_function_an_answer_is_built_on(course: Any) -> None:
+    """The reference goes by `scores`; this student goes by `weights`, which an alternative says is a way, too."""
+    mixed = "def mixed(q, k, v):\n    return weights(q, k) @ v\n"
+    outcomes = student(course(WAYS_CHECKS, **WAYS), OTHER_AXIS + mixed, "weights", "mixed")
+    assert outcomes["2.1"].verdict is Verdict.FAILED
+    assert (outcomes["3.1"].verdict, outcomes["3.1"].earned) == (Verdict.PASSED, 2)
+    assert outcomes["3.1"].on_top_of == ("weights",)
+    alone = student(course(WAYS_CHECKS, **{**WAYS, "alternatives": ""}), OTHER_AXIS + mixed, "weights", "mixed")
+    assert alone["3.1"].earned < 2
+
+
+def test_a_mistake_is_named_on_another_way_too(course: Any) -> None:
+    """Two bugs in two questions cost each its own points."""
+    mixed = "def mixed(q, k, v):\n    return weights(q, k) @ v.flip(-2)\n"
+    outcome = student(course(WAYS_CHECKS, **WAYS), OTHER_AXIS + mixed, "weights", "mixed")["3.1"]
+    assert (outcome.mistakes, outcome.earned, outcome.on_top_of) == (("backwards",), 1, ("weights",))
+
+
+def test_a_helper_that_hides_a_mistake_hides_it_on_another_way_too(course: Any) -> None:
+    """On top of equal weights the order of the rows can't be told: the lowest credit of all that give the same."""
+    text = """
+def weights(q, k):
+    return torch.full((q.shape[-2], k.shape[-2]), 1 / k.shape[-2], dtype=q.dtype)
+
+def mixed(q, k, v):
+    return weights(q, k) @ v
+"""
+    outcome = student(course(WAYS_CHECKS, **WAYS), text, "weights", "mixed")["3.1"]
+    assert (outcome.earned, outcome.on_top_of) == (1, ("weights",))
+
+
+@pytest.mark.parametrize(
+    ("alternative", "reason"),
+    [
+        ('Alternative("3", "whole", source="def mixed(q, k, v): return weights(q, k) @ v", on=["weights"])', "an edit"),
+        ('Alternative("3", "typo", function="mixed", replace="@ v", by="@ v", on=["weight"])', "does not define"),
+    ],
+)
+def test_a_way_that_is_no_edit_or_names_nothing_is_refused(course: Any, alternative: str, reason: str) -> None:
+    """A whole text could not carry the mistakes that the guard tries."""
+    tiny = course(WAYS_CHECKS, **{**WAYS, "alternatives": f"ALTERNATIVES = [{alternative}]"})
+    with pytest.raises(CourseError, match=reason):
+        _ = tiny.checks.alternatives
 
 
 def test_a_reference_that_raises_on_a_students_value_leaves_the_plain_verdict(course: Any) -> None:

@@ -80,12 +80,56 @@ def test_a_mistake_costs_its_points_once(name: str) -> None:
     assert any(o.on_top_of for o in outcomes.values())
 
 
-def test_an_empty_helper_earns_nothing_on_top() -> None:
-    """On top of a softmax that returns zeros everything looks right, so Q2, Q3 and Q8 get no credit for it."""
-    space = grading.reference({"softmax": "def softmax(s, dim):\n    return torch.zeros_like(s)\n"})
-    outcomes = grade(space, "1", "2", "3", "8")
-    assert earned(outcomes, "2") <= 2, describe(outcomes)
-    assert earned(outcomes, "3") <= 3, describe(outcomes)
+@pytest.mark.parametrize(
+    ("wrong", "way", "lost"),
+    [
+        ("4:attends-next", "5:on-causal-attention", ()),
+        ("4:no-mask", "6:on-causal-attention", ()),
+        ("4:attends-next", "6:on-causal-attention", ()),
+        ("3:not-scaled", "8:on-attention", ()),
+        ("2:not-scaled", "8:on-one-query", ("8.6",)),  # 20 000 calls are too many to ask for
+        ("2:by-root-n", "8:on-one-query", ("8.6",)),
+    ],
+)
+def test_a_mistake_costs_its_points_once_whatever_an_answer_is_built_on(wrong: str, way: str, lost: Any) -> None:
+    """Not every student builds on what the reference builds on."""
+    hypothesis, question = grading.single(wrong), way.partition(":")[0]
+    (other,) = (a for a in grading.checks.alternatives if f"{a.question}:{a.name}" == way)
+    change = hypothesis.change | grading.checks.alternative_change(other)
+    outcomes = grade(grading.reference(change), hypothesis.question, question)
+    mine = [o for o in outcomes.values() if o.spec.question == question]
+    assert tuple(o.spec.number for o in mine if o.earned != o.spec.points) == lost, describe(outcomes)
+    assert any(set(other.on) & set(o.on_top_of) for o in mine)
+
+
+@pytest.mark.parametrize(("wrong", "credit"), [("1:base-two", 8), ("1:first-axis-always", 7.5), ("1:log-softmax", 5.6)])
+def test_a_wrong_softmax_costs_little_in_the_statistics(wrong: str, credit: float) -> None:
+    """Whoever takes their own softmax for Q7 loses there what it hides: with a nan, how weights of 0 are treated."""
+    (other,) = (a for a in grading.checks.alternatives if a.name == "on-softmax")
+    change = grading.single(wrong).change | grading.checks.alternative_change(other)
+    outcomes = grade(grading.reference(change), "1", "7")
+    assert earned(outcomes, "1") < 8
+    assert float(earned(outcomes, "7")) == pytest.approx(credit, abs=0.06), describe(outcomes)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("softmax", "def softmax(s, dim):\n    return torch.zeros_like(s)\n"),
+        ("attention_one_query", "def attention_one_query(q, K, V):\n    return torch.zeros_like(V[0])\n"),
+        ("causal_attention", "def causal_attention(Q, K, V):\n    return torch.zeros_like(V)\n"),
+    ],
+)
+def test_an_empty_helper_earns_nothing_on_top(name: str, text: str) -> None:
+    """On top of a function that returns zeros everything looks right, so what is built on it gets no credit for it."""
+    ways = {a.function: a for a in grading.checks.alternatives if name in a.on}
+    change = {name: text}.copy()
+    for way in ways.values():
+        change |= grading.checks.alternative_change(way)
+    outcomes = grade(grading.reference(change))
+    for question, most in {"2": 2, "3": 3, "6": 6, "8": 4}.items():
+        above = {"softmax": "2368", "attention_one_query": "28", "causal_attention": "6"}[name]
+        assert question not in above or earned(outcomes, question) <= most, describe(outcomes)
 
 
 @pytest.mark.parametrize("hypothesis", grading.pairs("6"), ids=lambda h: h.name)
