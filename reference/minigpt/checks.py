@@ -90,6 +90,7 @@ class RopeAngles(Question):
         """The examples of the notebook come out."""
         self.agree("rope_angles", 4, 4, 100.0)
         self.agree("rope_angles", 2, 4, 100.0, 3)
+        self.agree("rope_angles", 1, 6, 1000.0, 2)
 
     @number("1.2")
     @weight(1)
@@ -178,6 +179,7 @@ class ApplyRope(Question):
         """The example of the notebook comes out."""
         row = [1.0, 2.0, 3.0, 4.0]
         self.agree("apply_rope", table(row, row), torch.tensor([3, 0]), 100.0)
+        self.agree("apply_rope", torch.arange(24.0).reshape(2, 3, 4), torch.tensor([2, 0, 1]), 100.0)
 
     @number("2.2")
     @weight(1.5)
@@ -255,7 +257,7 @@ class ToHalfSplit(Question):
     @public
     def test_example(self) -> None:
         """The examples of the notebook come out."""
-        W = torch.arange(12.0).double().reshape(12, 1) * table([1.0, 10.0])
+        W = table(*([r, 10.0 * r] for r in range(12)))
         self.agree("to_half_split", W, 2)
         self.agree("to_half_split", W, 1)
 
@@ -356,12 +358,11 @@ class Attention(Question):
     @public
     def test_example(self) -> None:
         """The example of the notebook comes out."""
-        config = attention_config(4, 2, 1, 100.0, block=8)
-        one, half = torch.eye(4).double(), torch.eye(4).double()[:2]
-        weights = {"q_proj.weight": one, "k_proj.weight": half, "v_proj.weight": half, "out_proj.weight": one}
-        biases = {name.replace("weight", "bias"): torch.zeros(len(W)).double() for name, W in weights.items()}
-        x = table([1.0, 0.0, 2.0, 1.0], [0.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 2.0])[None]
-        self.agree_plan(attention_plan(config, weights | biases, x))
+        one, state = torch.eye(16).double(), {}
+        for name, W in {"q_proj": one, "k_proj": one[:8], "v_proj": one[8:], "out_proj": one.roll(4, 0)}.items():
+            state |= {f"{name}.weight": W, f"{name}.bias": torch.zeros(len(W)).double()}
+        x = torch.arange(96.0).double().sin().reshape(2, 3, 16)
+        self.agree_plan(attention_plan(attention_config(16, 4, 2, 100.0, block=8), state, x))
 
     @number("4.2")
     @weight(2)
@@ -436,8 +437,10 @@ class Attention(Question):
         self.expect(close(y[~zeros], grown[~zeros]), "`resid_dropout` works on the finished output, after out_proj.")
 
     def attn_dropout(self, right: Tensor, y: Tensor) -> None:
-        """No output is exactly 0, and the mean over 400 tries is that of evaluation, within 7 standard errors."""
-        self.expect(bool((y != 0).all()), "`attn_dropout` works on the weights, not on the output.")
+        """No share of the outputs is 0, and the mean over 400 tries is that of evaluation, within 7 standard errors."""
+        # Not "none is 0": of 102,400 sums of float32 one is 0 by chance in about one run of a thousand.
+        dropped = float((y == 0).double().mean())
+        self.expect(dropped < 0.01, "`attn_dropout` works on the weights, not on the output.")
         spread = y.double().std(dim=0)
         self.expect(bool((spread.mean(-1) > 1e-3).all()), "`attn_dropout` drops weights of each token in training.")
         off = (y.double().mean(dim=0) - right.double()).abs()
@@ -498,8 +501,8 @@ class Counting(Question):
     @public
     def test_parameters_example(self) -> None:
         """The example of the notebook comes out."""
-        self.agree("gqa_param_count", 8, 4, 2, False)
-        self.agree("gqa_param_count", 8, 4, 2, True)
+        self.agree("gqa_param_count", 12, 6, 2, False)
+        self.agree("gqa_param_count", 12, 6, 2, True)
 
     @number("5.2")
     @weight(2.5)
@@ -525,7 +528,7 @@ class Counting(Question):
     @public
     def test_cache_example(self) -> None:
         """The example of the notebook comes out."""
-        self.agree("kv_cache_bytes", 1, 1, 10, 2, 2, 4)
+        self.agree("kv_cache_bytes", 5, 3, 10, 2, 2, 4)
 
     @number("5.5")
     @weight(3.5)
@@ -588,7 +591,7 @@ def models(draw: Draw) -> list[tuple[Config, dict[str, Tensor], Tensor]]:
 
 def example_model() -> tuple[Config, dict[str, Tensor]]:
     """The model of the notebook's example, with sines for weights."""
-    config = model_config(4, 2, 1, 100.0, vocab=3, block=8)
+    config = model_config(8, 4, 2, 100.0, vocab=3, block=8)
     shapes = sorted(shapes_of(solution.GPT(config).state_dict()).items())
     state = {}
     for n, (name, shape) in enumerate(shapes):
@@ -628,7 +631,7 @@ class Model(Question):
     @public
     def test_example(self) -> None:
         """The example of the notebook comes out."""
-        self.agree_plan(model_plan(*example_model(), torch.tensor([[0, 1, 2]])))
+        self.agree_plan(model_plan(*example_model(), torch.tensor([[0, 1, 2], [2, 0, 0]])))
 
     @number("6.2")
     @weight(1.5)
@@ -728,7 +731,7 @@ class Step(Question):
     @public
     def test_example(self) -> None:
         """The example of the notebook: pieces give what the whole text gives."""
-        self.judge(*example_model(), torch.tensor([[0, 1, 2, 0, 2, 1]]))
+        self.judge(*example_model(), torch.tensor([[0, 1, 2, 0, 2, 1], [2, 1, 0, 0, 1, 2]]))
 
     @number("7.2")
     @weight(0.5)
@@ -1002,7 +1005,7 @@ class Training(Question):
     @public
     def test_example(self) -> None:
         """The example of the notebook comes out."""
-        data = torch.tensor([0, 1, 2, 0, 1])
+        data = torch.tensor([0, 1, 2, 0, 0])
         self.agree_plan(bigram_plan({"vocab": 3, "block": 4}, None, data, 3, 2, 0.5), rtol=1e-5)
 
     @number("8.2")

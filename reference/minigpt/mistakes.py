@@ -1132,8 +1132,8 @@ MISTAKES = [*ANGLES, *ROPE, *CONVERSION, *GQA, *COUNTS, *MODEL, *STEPS, *TRAININ
 
 #: Generated mutants of the reference that a person judged to be the same function.
 EQUIVALENT: dict[str, str] = {
-    "apply_rope:9: 1 → 2": "The table has one row more than is looked up.",
-    "GroupedQueryAttention:41: -2 → +2": "Of four axes, axis 2 is the one before the last.",
+    "apply_rope:10: 1 → 2": "The table has one row more than is looked up.",
+    "GroupedQueryAttention:42: -2 → +2": "Of four axes, axis 2 is the one before the last.",
     "step:11: 0 → 1": "cache[0][1] for cache[0][0]: the values of a block are as many as its keys.",
     "step:28: -2 → +2": "Of four axes, axis 2 is the one before the last.",
 }

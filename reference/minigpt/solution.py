@@ -15,16 +15,17 @@
 #
 # In this notebook you build a language model as it is built today, only smaller: rotary positions (RoPE), attention in
 # which several query heads share one key and value head (grouped-query attention, GQA), a stack of blocks, and a cache
-# that makes generation cheap. At the end you train it on a small text. You need only PyTorch. On one CPU core
-# everything together takes about ten seconds.
+# that makes generation cheap. At the end you train it on a small text. You need only PyTorch. Everything together
+# takes about ten seconds of a CPU core, and longer by the clock if other programs run at the same time.
 #
 # **How to work.** Replace each `raise NotImplementedError` by your code. Keep the names and the order of the
 # parameters. You may add helper functions, methods and cells. After each question comes a *public check*: it shows
-# quickly whether you are on the right way. The grader tries other inputs, sizes and special cases.
+# quickly whether you are on the right track. The grader tries other inputs, sizes and special cases.
 #
 # **Conventions.** Rows are tokens, and positions count from 0. $T$ is the number of tokens, $B$ the number of
-# sequences in a batch, $d$ the width of *one* head. Functions work in the dtype of the tensors that they are given.
-# Your functions must not change their inputs.
+# sequences in a batch, $d$ the width of *one* head. Functions work in the dtype of the tensors that they are given
+# (Q1 is given none: its table is float64) and must not change their inputs (but `train` trains its model). Counts are
+# Python ints. All sizes are at least 1, $d$ is even, and the divisions leave no remainder: you need not check that.
 #
 # | question | function or class | points | checks (points) |
 # |---|---|---|---|
@@ -43,12 +44,16 @@
 # %% tags=["active-ipynb"] softmark={"role": "demo"}
 # STUDENT_ID = ""  # type your student id between the quotes: your hand calculations follow from it
 
+# %% softmark={"role": "hidden"}
+from collections.abc import Callable
+
+# isort: split
+
 # %% softmark={"role": "given"}
 import hashlib
 import math
 import random
 import time
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -65,6 +70,16 @@ Config = dict[str, Any]
 def tensor(rows: object) -> Tensor:
     """A float64 tensor from nested lists."""
     return torch.tensor(rows, dtype=torch.float64)
+
+
+def expect(value: object, expected: Tensor, what: str) -> None:
+    """For the public checks: stop unless `value` is like `expected`, with errors up to 1e-4."""
+    assert isinstance(value, Tensor), f"{what}: a tensor, not {type(value).__name__}"
+    assert value.dtype == expected.dtype, f"{what}: {expected.dtype}, not {value.dtype}"
+    sizes = tuple(expected.shape), tuple(value.shape)
+    assert sizes[0] == sizes[1], f"{what}: shape {sizes[0]}, not {sizes[1]}"
+    right = torch.allclose(value, expected, rtol=0, atol=1e-4)
+    assert right, f"{what}: expected\n{expected}\nnot\n{value.detach()}"
 
 
 # %% [markdown]
@@ -87,7 +102,8 @@ def tensor(rows: object) -> Tensor:
 def rope_angles(T: int, d: int, base: float, offset: int = 0) -> Tensor:
     """The angle of each pair at each of T positions from `offset` on, in radians.
 
-    → (T, d/2) float64: row t, column i holds (offset + t)·base^(−2i/d). Source: Su et al. 2021, RoFormer, section 3.2.
+    → (T, d/2) float64: row t, column i holds (offset + t)·base^(−2i/d).
+    Source: Su et al. 2021, RoFormer, section 3.2.
     """
     i = torch.arange(d // 2, dtype=torch.float64)
     speeds = base ** (-2 * i / d)
@@ -96,9 +112,11 @@ def rope_angles(T: int, d: int, base: float, offset: int = 0) -> Tensor:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "1"}
-# assert rope_angles(4, 4, 100.0).shape == (4, 2), "one row a position, one column a pair"
-# assert torch.allclose(rope_angles(4, 4, 100.0), tensor([[0, 0], [1, 0.1], [2, 0.2], [3, 0.3]])), "see the example"
-# assert torch.allclose(rope_angles(2, 4, 100.0, 3), tensor([[3, 0.3], [4, 0.4]])), "the first row is position 3"
+# table = tensor([[0, 0], [1, 0.1], [2, 0.2], [3, 0.3]])
+# expect(rope_angles(4, 4, 100.0), table, "positions 0 to 3, see the example")
+# expect(rope_angles(2, 4, 100.0, 3), tensor([[3, 0.3], [4, 0.4]]), "positions 3 and 4 (offset 3)")
+# speeds = [1, 0.1, 0.01]
+# expect(rope_angles(1, 6, 1000.0, 2), 2 * tensor([speeds]), "position 2, d = 6, base 1000")
 # print("Q1: the public check passes")
 
 # %% [markdown]
@@ -113,11 +131,13 @@ def rope_angles(T: int, d: int, base: float, offset: int = 0) -> Tensor:
 # $(x_{2i}, x_{2i+1})$; Q3 is about it.) The turned numbers stay in their places.
 #
 # `x` has shape (..., T, d) with any leading axes (none, a batch, a batch and heads). `positions` holds the T positions
-# of its rows, as int64. They may come in any order. Row $t$ is turned by the angles of position `positions[t]`. The
-# result has the shape and the dtype of `x`.
+# of its rows, as int64. They may come in any order, repeat and be large, but are never negative. Row $t$ is turned by
+# the angles of position `positions[t]`; the angles of position $p$ are row $p$ of the table of Q1. The result has the
+# shape and the dtype of `x`. Where `x` is float32, the angles and their cosines and sines may be float64 or float32.
 #
 # *Example.* $d = 4$ and base 100, one row $x = (1, 2, 3, 4)$ at position 3. The pairs are $(1, 3)$ and $(2, 4)$, the
-# angles 3 and 0.3. Pair $(1, 3)$ becomes $(\cos 3 - 3\sin 3,\; 3\cos 3 + \sin 3) = (-1.413, -2.829)$.
+# angles 3 and 0.3. Pair $(1, 3)$ becomes $(\cos 3 - 3\sin 3,\; 3\cos 3 + \sin 3) = (-1.413, -2.829)$, and the whole
+# row becomes $(-1.413, 0.729, -2.829, 4.412)$.
 
 
 # %% softmark={"role": "answer", "question": "2"}
@@ -126,7 +146,8 @@ def apply_rope(
 ) -> Tensor:
     """Turn each pair (x_i, x_{i+d/2}) of row t by positions[t]·base^(−2i/d).
 
-    x: (..., T, d), positions: (T) int64 → (..., T, d), dtype of x. Source: Su et al. 2021, RoFormer, section 3.2.2.
+    x: (..., T, d), positions: (T) int64 → (..., T, d), dtype of x.
+    Source: Su et al. 2021, RoFormer, section 3.2.2.
     """
     d = x.shape[-1]
     rows = int(positions.max()) + 1
@@ -141,10 +162,12 @@ def apply_rope(
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "2"}
 # x = tensor([[1, 2, 3, 4], [1, 2, 3, 4]])
-# turned = apply_rope(x, torch.tensor([3, 0]), 100.0)
-# assert turned.shape == (2, 4), "the shape of x"
-# assert torch.allclose(turned[1], x[1]), "position 0: nothing turns"
-# assert torch.allclose(turned[0], tensor([-1.4134, 0.7286, -2.8289, 4.4124]), atol=1e-4), "position 3: see the example"
+# expected = tensor([[-1.4134, 0.7286, -2.8289, 4.4124], [1, 2, 3, 4]])
+# expect(apply_rope(x, torch.tensor([3, 0]), 100.0), expected, "the example, and position 0")
+# x = torch.arange(24.0).reshape(2, 3, 4)  # float32: two texts of three tokens
+# turned = apply_rope(x, torch.tensor([2, 0, 1]), 100.0)
+# expect(turned[:, 1], x[:, 1], "position 0 of two texts: nothing turns")
+# expect(turned[1, 2], torch.tensor([-7.7063, 18.5989, 28.7161, 24.9816]), "row 2, position 1")
 # print("Q2: the public check passes")
 
 # %% [markdown]
@@ -165,12 +188,13 @@ def apply_rope(
 #     figure, panels = plt.subplots(1, 2, figsize=(8, 4.4), layout="constrained")
 #     for i, panel in enumerate(panels):
 #         for p, row in enumerate(path.tolist()):
-#             colour = plt.cm.viridis(p / 7)
-#             panel.annotate("", (row[i], row[i + 2]), (0, 0), arrowprops={"arrowstyle": "->", "color": colour})
-#             panel.text(1.12 * row[i], 1.12 * row[i + 2], str(p), color=colour, ha="center", va="center")
+#             colour, (a, b) = plt.cm.viridis(p / 9), (row[i], row[i + 2])
+#             panel.annotate("", (a, b), (0, 0), arrowprops={"arrowstyle": "->", "color": colour})
+#             panel.text(1.12 * a, 1.12 * b, str(p), color=colour, ha="center", va="center")
 #         panel.add_patch(plt.Circle((0, 0), 1, fill=False, color="lightgrey"))
-#         panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xlabel=f"$x_{i}$", ylabel=f"$x_{i + 2}$")
-#         panel.set_title(f"pair {i}: {[1, 0.1][i]:g} radians a position")
+#         panel.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal")
+#         panel.set(xlabel=f"$x_{i}$", ylabel=f"$x_{i + 2}$")
+#         panel.set_title(f"pair {i}: {[1, 0.1][i]:g} rad per position")
 #     figure.suptitle("One vector at positions 0 … 7")
 #     plt.show()
 
@@ -181,9 +205,10 @@ def apply_rope(
 # pairs $(x_i, x_{i+d/2})$. The weights can be converted once: reorder the **rows** of the query and the key projection,
 # so that what stood side by side now stands half a head apart.
 #
-# `W` has shape (H·d, n), as in `nn.Linear`: row $r$ makes output $r$, and head $h$ owns the rows $hd … hd + d - 1$.
-# Inside **each head** put its even rows 0, 2, 4, … first and then its odd rows 1, 3, 5, …. After that, half-split RoPE
-# gives the same attention scores as interleaved RoPE gave before.
+# `W` is the weight of an `nn.Linear` with n inputs, of shape (`n_heads`·d, n): row $r$ makes output $r$, and head $h$
+# owns the $d$ rows from $h \cdot d$ to $h \cdot d + d - 1$. (For a key projection `n_heads` is the number of *its*
+# heads. Biases are left out here.) Make a new tensor: inside **each head** put its even rows 0, 2, 4, … first and then
+# its odd rows 1, 3, 5, …. After that, half-split RoPE gives the same attention scores as interleaved RoPE gave before.
 #
 # *Example.* One head with $d = 6$: the rows 0, 1, 2, 3, 4, 5 come in the order 0, 2, 4, 1, 3, 5.
 
@@ -192,7 +217,8 @@ def apply_rope(
 def to_half_split(W: Tensor, n_heads: int) -> Tensor:
     """Reorder a projection for interleaved RoPE so that half-split RoPE gives the same scores.
 
-    W: (H·d, n), rows are outputs, heads are blocks of d rows → (H·d, n): in each head the even rows, then the odd ones.
+    W: (n_heads·d, n), rows are outputs, heads are blocks of d rows → (n_heads·d, n): in each head
+    the even rows, then the odd ones.
     """
     d = W.shape[0] // n_heads
     order = torch.cat([torch.arange(0, d, 2), torch.arange(1, d, 2)])
@@ -201,10 +227,12 @@ def to_half_split(W: Tensor, n_heads: int) -> Tensor:
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "3"}
-# W = torch.arange(12.0).double().reshape(12, 1) * tensor([[1, 10]])  # row r is (r, 10 r): two heads of width 6
-# assert to_half_split(W, 2).shape == (12, 2), "the shape of W"
-# assert to_half_split(W, 1)[:, 0].tolist() == [0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11], "one head of width 12"
-# assert to_half_split(W, 2)[:, 0].tolist() == [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11], "each head on its own"
+# W = tensor([[r, 10 * r] for r in range(12)])
+# rows = [0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11]
+# expect(to_half_split(W, 1), tensor([[r, 10 * r] for r in rows]), "one head of width 12")
+# rows = [0, 2, 4, 1, 3, 5, 6, 8, 10, 7, 9, 11]
+# expect(to_half_split(W, 2), tensor([[r, 10 * r] for r in rows]), "two heads, each on its own")
+# assert W[:, 0].tolist() == list(range(12)), "W itself stays as it was"
 # print("Q3: the public check passes")
 
 # %% [markdown]
@@ -219,15 +247,16 @@ def to_half_split(W: Tensor, n_heads: int) -> Tensor:
 #
 # | key | meaning |
 # |---|---|
-# | `width` | numbers a token |
+# | `width` | how many numbers describe one token |
 # | `query_heads`, `kv_heads` | numbers of heads; each head has $d$ = width / query_heads numbers |
 # | `base` | base of RoPE |
-# | `block` | longest text (at least T) |
+# | `block` | the largest T that occurs |
 # | `attn_dropout`, `resid_dropout` | two probabilities |
 #
-# *Parts.* Four `nn.Linear` layers with bias, under these names: `q_proj` (width → width), `k_proj` and `v_proj`
-# (width → kv_heads·d), `out_proj` (width → width). Nothing else has parameters. Two `nn.Dropout` layers. What else you
-# want to keep and is no parameter, such as a mask, belongs into a buffer with `persistent=False`.
+# *Parts.* Call `super().__init__()` first. Four `nn.Linear` layers with bias, under these names: `q_proj`
+# (width → width), `k_proj` and `v_proj` (width → kv_heads·d), `out_proj` (width → width). Nothing else has parameters.
+# Two `nn.Dropout` layers, under any names. If you want to keep a tensor that is no parameter, such as a mask, make it a
+# buffer that is not saved: `self.register_buffer(name, tensor, persistent=False)`.
 #
 # *Forward*, for `x` of shape (B, T, width):
 #
@@ -238,14 +267,16 @@ def to_half_split(W: Tensor, n_heads: int) -> Tensor:
 # 5. `attn_dropout` on the weights, weights times values.
 # 6. Put the heads side by side again: (B, heads, T, d) → (B, T, width). Then `out_proj`, then `resid_dropout`.
 #
-# The dropout layers work in training only; `nn.Dropout` knows that by itself.
+# Dropout works in training only; `nn.Dropout` knows that by itself. For steps 4 and 5 you may use PyTorch's
+# `scaled_dot_product_attention`; its `dropout_p` does not know the mode and must be 0 in evaluation.
 
 
 # %% softmark={"role": "answer", "question": "4"}
 class GroupedQueryAttention(nn.Module):
-    """Causal self-attention with RoPE in which groups of query heads share one head of keys and values.
+    """Causal self-attention with RoPE; groups of query heads share one head of keys and values.
 
-    x: (B, T, width) → (B, T, width). Source: Ainslie et al. 2023, GQA, section 2.2; Su et al. 2021 for the positions.
+    x: (B, T, width) → (B, T, width).
+    Source: Ainslie et al. 2023, GQA, section 2.2; Su et al. 2021 for the positions.
     """
 
     def __init__(self, config: Config, *, apply_rope: Callable[..., Tensor] = apply_rope) -> None:
@@ -290,18 +321,22 @@ class GroupedQueryAttention(nn.Module):
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "4"}
-# config = {"width": 4, "query_heads": 2, "kv_heads": 1, "base": 100.0, "block": 8}
+# config = {"width": 16, "query_heads": 4, "kv_heads": 2, "base": 100.0, "block": 8}
 # config |= {"attn_dropout": 0.0, "resid_dropout": 0.0}
+# # q = x, k = the first half of x, v = the second half; out_proj puts the last head first.
+# one, state = torch.eye(16).double(), {}
+# parts = {"q_proj": one, "k_proj": one[:8], "v_proj": one[8:], "out_proj": one.roll(4, 0)}
+# for name, W in parts.items():
+#     state |= {f"{name}.weight": W, f"{name}.bias": torch.zeros(len(W)).double()}
 # layer = GroupedQueryAttention(config).double()
-# one, half = torch.eye(4).double(), torch.eye(4).double()[:2]
-# weights = {"q_proj.weight": one, "k_proj.weight": half, "v_proj.weight": half, "out_proj.weight": one}
-# biases = {name.replace("weight", "bias"): torch.zeros(len(W)).double() for name, W in weights.items()}
-# layer.load_state_dict(weights | biases)
-# y = layer(tensor([[[1, 0, 2, 1], [0, 1, 1, 0], [1, 1, 0, 2]]]))
-# assert y.shape == (1, 3, 4), "the shape of x"
-# assert torch.allclose(y[0, 0], tensor([1, 0, 1, 0])), "the first token sees itself only: its value, for both heads"
-# expected = tensor([[0.2138, 0.7862, 0.5944, 0.4056], [0.6290, 0.9453, 0.6715, 0.9577]])
-# assert torch.allclose(y[0, 1:], expected, atol=1e-4), "weights from turned queries and keys"
+# layer.load_state_dict(state)
+# x = torch.arange(96.0).double().sin().reshape(2, 3, 16)
+# y, v0, v1 = layer(x), x[:, 0, 8:12], x[:, 0, 12:]
+# assert y.shape == (2, 3, 16), f"the shape of x, not {tuple(y.shape)}"
+# first = torch.cat([v1, v0, v0, v1], dim=-1)
+# expect(y[:, 0], first, "a first token sees only itself: values of heads 1, 0, 0, 1")
+# expected = tensor([-0.1537, 0.6131, 0.8162, 0.2689, 0.1002, -0.2990, -0.4233, -0.1584])
+# expect(y[1, 2, 4:12], expected, "heads 0 and 1, token 2 (q and k turned, v not? divided by √d?)")
 # print("Q4: the public check passes")
 
 # %% [markdown]
@@ -312,9 +347,10 @@ class GroupedQueryAttention(nn.Module):
 # `kv_cache_bytes` counts the memory for the keys and the values of all `layers`, for `batch` texts of `T` tokens each,
 # when each number takes `bytes_per_value` bytes.
 #
-# *Example.* Width 8, 4 query heads, 2 key and value heads: $d = 2$, so the projections have 8, 4, 4 and 8 outputs
-# with 8 inputs each: $24 \cdot 8 = 192$ parameters, and 24 more with biases. One layer, one text of 10 tokens, 4 bytes
-# a value: keys and values are $2 \cdot 10 \cdot 2 \cdot 2 = 80$ numbers, 320 bytes.
+# *Example.* Width 12, 6 query heads, 2 key and value heads: $d = 2$, so the projections have 12, 4, 4 and 12 outputs
+# with 12 inputs each: $32 \cdot 12 = 384$ parameters, and 32 more with biases. With these heads, 10 tokens have
+# $10 \cdot 2 \cdot 2 = 40$ numbers as keys and 40 as values in each layer. For 5 layers and 3 texts that makes
+# $5 \cdot 3 \cdot 80 = 1200$ numbers; at 4 bytes each, 4800 bytes.
 
 
 # %% softmark={"role": "answer", "question": "5"}
@@ -325,16 +361,30 @@ def gqa_param_count(width: int, query_heads: int, kv_heads: int, bias: bool) -> 
     return sum(outputs) * (width + int(bias))
 
 
-def kv_cache_bytes(layers: int, batch: int, T: int, kv_heads: int, d: int, bytes_per_value: int) -> int:
-    """Bytes of the keys and values of all layers for `batch` texts of T tokens; d: width of one head."""
+def kv_cache_bytes(
+    layers: int,
+    batch: int,
+    T: int,
+    kv_heads: int,
+    d: int,
+    bytes_per_value: int,
+) -> int:
+    """Bytes of the keys and values of all layers for `batch` texts of T tokens.
+
+    d: width of one head.
+    """
     values = 2 * layers * batch * T * kv_heads * d
     return values * bytes_per_value
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "5"}
-# assert gqa_param_count(8, 4, 2, False) == 192, "see the example"
-# assert gqa_param_count(8, 4, 2, True) == 216, "one more for each output"
-# assert kv_cache_bytes(1, 1, 10, 2, 2, 4) == 320, "see the example"
+# without, biased = gqa_param_count(12, 6, 2, False), gqa_param_count(12, 6, 2, True)
+# cached = kv_cache_bytes(5, 3, 10, 2, 2, 4)
+# kinds = [type(count).__name__ for count in (without, biased, cached)]
+# assert kinds == ["int", "int", "int"], f"Python ints, not {kinds}"
+# assert without == 384, f"the example has 384 parameters, not {without}"
+# assert biased == 416, f"with biases one more for each output: 416, not {biased}"
+# assert cached == 4800, f"the example has 4800 bytes, not {cached}"
 # print("Q5: the public check passes")
 
 # %% [markdown]
@@ -355,33 +405,36 @@ def kv_cache_bytes(layers: int, batch: int, T: int, kv_heads: int, d: int, bytes
 # | `tok` | `nn.Embedding`, vocab × width |
 # | `blocks` | `nn.ModuleList` of `layers` blocks, each with parts of its own: `norm1`, `attn`, `norm2`, `mlp` |
 # | `blocks[i].attn` | your `GroupedQueryAttention(config)` |
-# | `blocks[i].mlp` | `fc` (width → 4·width), GELU in its tanh form, `proj` (4·width → width) |
+# | `blocks[i].mlp` | `fc` (width → 4·width), GELU in its tanh form (`approximate="tanh"`), `proj` (4·width → width) |
 # | `norm` | the last norm |
 # | `head` | `nn.Linear` width → vocab, without bias, with weights of its own |
 # | `config` | the dict that the model was built from; Q7 and Q8 read it |
 #
-# All norms are `nn.LayerNorm(width)` as it comes. `config` has the keys of Q4 and also `vocab` and `layers`. The parts
-# of `MLP` and `Block` are given; write their `forward`, and `GPT`. A block is built around its attention:
-# `Block(config, GroupedQueryAttention(config))`. At the end of `GPT.__init__` call `set_start_values(self)`, which is
-# given too: weights from N(0, 0.02²), smaller where a residual path ends, biases 0.
+# All norms are `nn.LayerNorm(width)` as it comes. `config` has the keys of Q4 and also `vocab` and `layers`. (Its
+# `"block"` is still a length and has nothing to do with the class `Block`.) The parts of `MLP` and `Block` are given:
+# write their `forward` methods and the whole class `GPT`. A block is built around its attention:
+# `Block(config, GroupedQueryAttention(config))`. Create the parts in any order. At the end of `GPT.__init__` call
+# `set_start_values(self)`, which is given too and reads `self.config`: weights from N(0, 0.02²), smaller where a
+# residual path ends, biases 0.
 #
 # *Example.* With the start values all logits are near 0, so the loss is near $\ln(\text{vocab})$.
 
 
 # %% softmark={"role": "given", "question": "6"}
 def set_start_values(model: nn.Module) -> None:
-    """Start values of a GPT: N(0, 0.02²), the last layer of each residual path 0.02/√(2·layers), biases 0.
+    """Start values of a GPT: N(0, 0.02²), biases 0; 0.02/√(2·layers) where a residual path ends.
 
     Source: Radford et al. 2019, GPT-2, section 2.3.
     """
-    ends = 0.02 / math.sqrt(2 * model.config["layers"])
+    small = 0.02 / math.sqrt(2 * model.config["layers"])
+    ends = ("out_proj.weight", "mlp.proj.weight")
     for name, values in model.named_parameters():
         if "norm" in name:
             continue  # gains 1, biases 0: as they come
         if name.endswith("bias"):
             nn.init.zeros_(values)
         else:
-            nn.init.normal_(values, std=ends if name.endswith(("out_proj.weight", "mlp.proj.weight")) else 0.02)
+            nn.init.normal_(values, std=small if name.endswith(ends) else 0.02)
 
 
 # %% softmark={"role": "answer", "question": "6", "keep": ["MLP.__init__", "Block.__init__"]}
@@ -418,7 +471,7 @@ class Block(nn.Module):
 class GPT(nn.Module):
     """A language model: ids (B, T) int64 → logits (B, T, vocab).
 
-    Source: Radford et al. 2019, GPT-2, with RoPE in place of a table of positions and GQA in place of full heads.
+    Source: Radford et al. 2019, GPT-2; with RoPE instead of a table of positions, and GQA.
     """
 
     def __init__(
@@ -443,16 +496,21 @@ class GPT(nn.Module):
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "6"}
-# config = {"vocab": 3, "block": 8, "layers": 2, "width": 4, "query_heads": 2, "kv_heads": 1, "base": 100.0}
-# config |= {"attn_dropout": 0.0, "resid_dropout": 0.0}
-# model = GPT(config).double()
-# assert model(torch.tensor([[0, 1, 2]])).shape == (1, 3, 3), "one row of logits a position"
+# config = {"vocab": 3, "block": 8, "layers": 2, "width": 8, "query_heads": 4, "kv_heads": 2}
+# config |= {"base": 100.0, "attn_dropout": 0.0, "resid_dropout": 0.0}
+# small, ids = GPT(config).double(), torch.tensor([[0, 1, 2], [2, 0, 0]])
+# parts = sorted(name for name, _ in small.named_children())
+# assert parts == ["blocks", "head", "norm", "tok"], f"tok, blocks, norm and head, not {parts}"
+# assert small.head.bias is None, "the head has no bias"
+# for name, value in small.named_parameters():
+#     assert value.std() < 0.05, f"{name} starts too large: call set_start_values(self) last"
 # waves = {}
-# for n, (name, value) in enumerate(sorted(model.state_dict().items())):
-#     waves[name] = torch.sin(torch.arange(1.0, 1 + value.numel()).double() + n).reshape(value.shape)
-# model.load_state_dict(waves)
-# expected = tensor([[1.0999, -2.3812, 2.0130], [0.9706, -2.3494, 2.1008], [0.9909, -2.3133, 2.0333]])
-# assert torch.allclose(model(torch.tensor([[0, 1, 2]]))[0], expected, atol=1e-4), "logits for made-up weights"
+# for n, (name, value) in enumerate(sorted(small.state_dict().items())):
+#     numbers = torch.arange(1.0, 1 + value.numel()).double() + n
+#     waves[name] = torch.sin(numbers).reshape(value.shape)
+# small.load_state_dict(waves)
+# expected = tensor([[1.8661, 2.4128, -2.5682], [1.9971, 2.4338, -2.7054]])
+# expect(small(ids)[:, 2], expected, "made-up weights (what is added back? GELU's tanh form?)")
 # print("Q6: the public check passes")
 
 # %% [markdown]
@@ -467,9 +525,11 @@ class GPT(nn.Module):
 # * New token $i$ stands at position $t + i$. It sees all $t$ earlier tokens and the new ones up to itself.
 # * Return the logits of the new tokens, (B, n, vocab), and the new cache, for t + n tokens.
 #
-# Cutting a text into pieces and calling `step` on one piece after the other must give the logits of `model(ids)`. Use
-# the parts of the model by their names: `model.tok`, `model.blocks[i].attn.q_proj`, …, `model.config`. The cache passed
-# in must stay as it was, and all that a later call needs stands in the cache. Dropout is not needed here.
+# Cutting a text into pieces and calling `step` on one piece after the other must give the logits of `model(ids)`;
+# t + n is never larger than `block`. `model` is one of your `GPT`s. Use its parts by their names of Q4 and Q6:
+# `model.tok`, `model.blocks[i].attn.q_proj`, …, `model.config`. Leave dropout out and the model's mode as it is.
+# `torch.no_grad()` is up to the caller. The cache passed in must stay as it was, and all that a later call needs stands
+# in the cache. You may keep the keys before or after their rotation; after it, each key is turned only once.
 #
 # *Example.* Text of 6 tokens in pieces of 3, 1 and 2: the caches have t = 3, 4 and 6.
 
@@ -478,10 +538,10 @@ class GPT(nn.Module):
 def step(
     model: nn.Module, ids_new: Tensor, cache: list[tuple[Tensor, Tensor]] | None
 ) -> tuple[Tensor, list[tuple[Tensor, Tensor]]]:
-    """Logits of the new tokens, given the keys and values of the earlier ones; and the longer cache.
+    """Logits of the new tokens, given the earlier keys and values; and the longer cache.
 
-    ids_new: (B, n) int64, cache: per block (k, v), each (B, kv_heads, t, d) → (B, n, vocab), cache with t + n tokens.
-    Keys are cached after rotation. Source: Shazeer 2019, section 2.4, incremental inference.
+    ids_new: (B, n) int64, cache: per block (k, v), each (B, kv_heads, t, d)
+    → (B, n, vocab), cache with t + n tokens. Source: Shazeer 2019, section 2.4.
     """
     config, (B, n) = model.config, ids_new.shape
     d, share = config["width"] // config["query_heads"], config["query_heads"] // config["kv_heads"]
@@ -510,18 +570,18 @@ def step(
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "7"}
-# ids = torch.tensor([[0, 1, 2, 0, 2, 1]])  # the model of the last check
-# with torch.no_grad():
-#     logits, cache = step(model, ids[:, :3], None)
-#     assert logits.shape == (1, 3, 3), "logits of the three new tokens"
-#     assert len(cache) == 2, "one pair a block"
-#     assert cache[0][0].shape == (1, 1, 3, 2), "one key head, three tokens, d = 2"
-#     pieces = [logits]
-#     for new in (ids[:, 3:4], ids[:, 4:]):
-#         logits, cache = step(model, new, cache)
-#         pieces.append(logits)
-#     assert cache[1][1].shape == (1, 1, 6, 2), "six tokens now"
-#     assert torch.allclose(torch.cat(pieces, dim=1), model(ids)), "the same as all at once"
+# ids = torch.tensor([[0, 1, 2, 0, 2, 1], [2, 1, 0, 0, 1, 2]])  # `small`: the model of the last check
+# whole, caches = small(ids).detach(), [None]
+# for start, n in ((0, 3), (3, 1), (4, 2)):
+#     with torch.no_grad():
+#         logits, cache = step(small, ids[:, start : start + n], caches[-1])
+#     expect(logits, whole[:, start : start + n], f"{n} new tokens: the logits of the whole text")
+#     caches.append(cache)
+# for t, cache in zip((3, 4, 6), caches[1:]):
+#     assert len(cache) == 2, f"one pair (k, v) for each of 2 blocks, not {len(cache)}"
+#     sizes = {tuple(part.shape) for pair in cache for part in pair}
+#     why = f"k and v of {t} tokens: shape (2, 2, {t}, 2), after later steps too, not {sizes}"
+#     assert sizes == {(2, 2, t, 2)}, why
 # print("Q7: the public check passes")
 
 # %% [markdown]
@@ -529,20 +589,25 @@ def step(
 #
 # The text comes from a small generator: sentences of three forms, with words drawn at random. Because we know how it
 # was made, we know how well it can be predicted at best: its **entropy rate**, computed below, is about 0.256 nats a
-# character. No honest model gets below it on average. A loss below it means that the model sees its target.
+# character. No honest model gets below it on average: a loss below it, on a long text that the model has not seen,
+# means that the model sees its target.
 #
 # Training repeats the same step. Draw `batch` windows of `block` + 1 ids from the data. The first `block` ids of a
 # window go into the model, and the target at each position is the **next** id, so the targets are the last `block` ids.
 # The loss is the mean cross-entropy in nats over all positions and windows. Then one step of `torch.optim.AdamW` with
 # learning rate `lr`, everything else as it comes.
 #
+# * `block` is `model.config["block"]`: how many ids go into the model.
 # * `data` holds N ids. A window can begin at 0, 1, …, N − block − 1, each with equal chance; draw the starts with
-#   `torch.randint(…, generator=gen)`. If N = block + 1, there is one window only.
-# * `model.config["block"]` is the window's length. Call `model.train()` first.
+#   `torch.randint(…, generator=gen)`, all of a step in one call. If N = block + 1, there is one window only.
+# * Call `model.train()` and make one optimiser before the first step.
 # * Return the losses of all steps, as Python floats, each from **before** its update.
 #
-# `train` is what is judged here. If your `GPT` or a part of it has lost points already, and does not learn for that
-# reason, you don't lose them twice, provided that `train` brings the bigram model (a class below) to its usual loss.
+# The grader trains your `GPT` as the cell after the public check does, on another text of the generator. The first loss
+# must be near $\ln(\text{vocab})$, 40 steps must bring it down by a quarter, and the mean of the last 20 of 200 losses
+# must lie between 0.26 and 0.80 nats (about 0.60 is usual). If your `GPT` is wrong and has lost points in its own
+# question, `train` can still earn its points: it is then judged with the bigram model below. The loss on a text that
+# your `GPT` has not seen goes to the leaderboard as *validation loss*: lower is better, and it gives no points.
 
 
 # %% softmark={"role": "given", "question": "8"}
@@ -563,7 +628,11 @@ NOUNS = [
 ]
 VERBS = ["follows", "carries", "watches", "repairs", "forgets", "borrows", "measures", "paints"]
 ADVERBS = ["slowly", "again", "today", "quietly", "twice", "gladly"]
-FORMS = ("the {a} {n} {v} the {m}. ", "a {n} {v} the {a} {m} {d}. ", "the {n} and the {m} are {a}. ")
+FORMS = (
+    "the {a} {n} {v} the {m}. ",
+    "a {n} {v} the {a} {m} {d}. ",
+    "the {n} and the {m} are {a}. ",
+)
 
 
 def make_text(seed: int, sentences: int = 2500) -> str:
@@ -577,7 +646,7 @@ def make_text(seed: int, sentences: int = 2500) -> str:
 
 
 def entropy_rate() -> float:
-    """Nats a character that remain when the generator is known: entropy of a sentence over its mean length."""
+    """Nats a character if the generator is known: entropy of a sentence over its mean length."""
     lists = {"a": ADJECTIVES, "n": NOUNS, "v": VERBS, "m": NOUNS, "d": ADVERBS}
     nats, characters = math.log(len(FORMS)), 0.0
     for form in FORMS:
@@ -617,10 +686,18 @@ class BigramModel(nn.Module):
 
 
 # %% softmark={"role": "answer", "question": "8"}
-def train(model: nn.Module, data: Tensor, steps: int, batch: int, lr: float, gen: torch.Generator) -> list[float]:
-    """Train a language model on windows of `data` with AdamW; the loss of each step before its update, in nats.
+def train(
+    model: nn.Module,
+    data: Tensor,
+    steps: int,
+    batch: int,
+    lr: float,
+    gen: torch.Generator,
+) -> list[float]:
+    """Train a language model on windows of `data` with AdamW; each step's loss, before its update.
 
-    data: (N) int64 with N > model.config["block"] → `steps` floats. Source: Loshchilov and Hutter 2019, AdamW.
+    data: (N) int64 with N > model.config["block"] → `steps` floats.
+    Source: Loshchilov and Hutter 2019, AdamW.
     """
     T = model.config["block"]
     optimiser = torch.optim.AdamW(model.parameters(), lr=lr)
@@ -640,23 +717,31 @@ def train(model: nn.Module, data: Tensor, steps: int, batch: int, lr: float, gen
 
 
 # %% tags=["active-ipynb"] softmark={"role": "public-check", "question": "8"}
-# config = {"vocab": 3, "block": 4}
-# data, gen = torch.tensor([0, 1, 2, 0, 1]), torch.Generator().manual_seed(0)
-# losses = train(BigramModel(config).double(), data, 3, 2, 0.5, gen)
-# assert len(losses) == 3, "one loss a step"
-# assert math.isclose(losses[0], math.log(3), abs_tol=1e-6), "all logits are 0 at first: the loss is ln 3"
-# assert math.isclose(losses[1], 0.5514, abs_tol=1e-4), "one step of AdamW with lr 0.5"
+# data = torch.tensor([0, 1, 2, 0, 0])  # one window only: nothing is random
+# gen, modes = torch.Generator().manual_seed(0), []
+# toy = BigramModel({"vocab": 3, "block": 4}).double().eval()
+# toy.register_forward_hook(lambda module, *rest: modes.append(module.training))
+# losses = train(toy, data, 3, 2, 0.5, gen)
+# kinds = [type(loss).__name__ for loss in losses or []]
+# assert kinds == ["float"] * 3, f"three steps: three Python floats, not {kinds}"
+# why = ["ln 3 at first", "targets are the next ids", "gradients from zero? one AdamW for all?"]
+# for i, right in enumerate([1.0986, 0.7067, 0.5062]):
+#     assert abs(losses[i] - right) < 1e-4, f"loss {i}: {right}, not {losses[i]:.4f} ({why[i]})"
+# assert all(modes), "call model.train() first"
+# unused = torch.Generator().manual_seed(0).get_state()
+# assert not torch.equal(gen.get_state(), unused), "draw the starts with generator=gen"
 # print("Q8: the public check passes")
 
 # %% [markdown]
 # ### Look at the training
 #
 # 200 steps of a model with 95 000 parameters, and the baseline that sees one character only. The dashed lines are the
-# loss of a model that knows nothing, ln 25, and the entropy rate, below which nobody gets. The last number is the loss
-# on a text that the model has not seen.
+# loss of a model that knows nothing, ln 25, and the entropy rate. Three numbers are printed: the mean loss of the last
+# 20 steps, the loss on a text that the model has not seen, and the entropy rate.
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "8"}
-# config = {"vocab": len(ALPHABET), "block": 32, "layers": 2, "width": 64, "query_heads": 4, "kv_heads": 2, "base": 1e4}
+# config = {"vocab": len(ALPHABET), "block": 32, "layers": 2}
+# config |= {"width": 64, "query_heads": 4, "kv_heads": 2, "base": 1e4}
 # config |= {"attn_dropout": 0.0, "resid_dropout": 0.0}
 # torch.manual_seed(0)
 # model, baseline = GPT(config), BigramModel(config)
@@ -667,15 +752,17 @@ def train(model: nn.Module, data: Tensor, steps: int, batch: int, lr: float, gen
 # }
 # with torch.no_grad():
 #     unseen = encode(make_text(1, 60))[: 64 * 33].view(64, 33)
-#     validation = cross_entropy(model.eval()(unseen[:, :-1]).flatten(0, 1), unseen[:, 1:].flatten()).item()
+#     logits = model.eval()(unseen[:, :-1])
+#     validation = cross_entropy(logits.flatten(0, 1), unseen[:, 1:].flatten()).item()
 # last = sum(curves["GPT"][-20:]) / 20
 # print(f"last 20 steps {last:.3f}, unseen text {validation:.3f}, at best {entropy_rate():.3f}")
 # try:
 #     import matplotlib.pyplot as plt
 # except ImportError:  # the same picture as a table
 #     for first in range(0, 200, 20):
-#         means = (f"{name}: {sum(curve[first : first + 20]) / 20:.2f}" for name, curve in curves.items())
-#         print(f"steps {first:3} to {first + 19:3}", *means)
+#         means = {name: sum(curve[first : first + 20]) / 20 for name, curve in curves.items()}
+#         told = (f"{name}: {mean:.2f}" for name, mean in means.items())
+#         print(f"steps {first:3} to {first + 19:3}", *told)
 # else:
 #     figure, axes = plt.subplots(figsize=(6, 3.8), layout="constrained")
 #     for name, curve in curves.items():
@@ -684,7 +771,7 @@ def train(model: nn.Module, data: Tensor, steps: int, batch: int, lr: float, gen
 #         axes.axhline(level, color="grey", linestyle="--", linewidth=1)
 #         axes.text(200, level + 0.05, name, ha="right", color="grey")
 #     axes.set(xlabel="step", ylabel="loss in nats a character", ylim=(0, 3.6), title="Training")
-#     axes.legend()
+#     axes.legend(loc="upper right", bbox_to_anchor=(1, 0.86))
 #     plt.show()
 
 # %% [markdown]
@@ -705,17 +792,19 @@ def train(model: nn.Module, data: Tensor, steps: int, batch: int, lr: float, gen
 # ## Hand calculations (12 points)
 #
 # On paper, with your own numbers. They follow from your student id, so type it into the first code cell, run that cell,
-# and then run the next two cells. Write the results into the last answer cell as plain Python numbers. Three decimals
-# are enough, and fractions such as `2 / 3` are fine. Write numbers, not calls of your functions: this trains your head.
+# and then run the next two cells. Write the results into the cell that begins with `hand =` below, as plain Python
+# numbers. Round only at the end: three decimals are enough. Arithmetic such as `2 / 3` or `math.sqrt(3) / 2` is fine.
+# Don't call your functions: this is practice without the computer.
 #
 # **H1 (4)** One pair of RoPE. You get a query pair `q`, a key pair `k`, the speed `theta`, positions `m` (of the query)
-# and `n` (of the key), and a shift `c`. Compute the turned query $q'$ at position $m$. Then the score
-# $q' \cdot k'$ with the key at position $n$, and the score when query and key stand at $m + c$ and $n + c$.
-# Answer: `[q'_1, q'_2, score, score after the shift]`.
+# and `n` (of the key), and a shift `c`. Compute $q'$, the query turned at position $m$. Then the score
+# $q' \cdot k'$, where $k'$ is the key turned at position $n$ (not divided by $\sqrt d$ here), and the score when query
+# and key stand at $m + c$ and $n + c$. Answer: `[q'_1, q'_2, score, score after the shift]`.
 #
 # **H2 (4)** You get the sizes of a model, how many texts it writes at once (`batch`), how many tokens each has (`T`),
-# and how many bytes one number takes. How many bytes does its cache of keys and values take? How many would it take
-# with multi-head attention, that is with `kv_heads = query_heads`? Answer: `[bytes, bytes]`.
+# and how many bytes one number takes (`bytes_per_value`); $d$ = width / query_heads. How many bytes does its cache of
+# keys and values take? How many would it take with multi-head attention, that is with `kv_heads = query_heads`?
+# Answer: `[bytes, bytes]`.
 #
 # **H3 (4)** You get `width`, `query_heads` and `kv_heads`. Which key and value head does each query head use, counted
 # from 0? How many weights do the four projections of one layer save against multi-head attention, without biases?
@@ -726,7 +815,8 @@ def train(model: nn.Module, data: Tensor, steps: int, batch: int, lr: float, gen
 def my_numbers(student_id: str, part: str) -> dict[str, Any]:
     """Personal numbers of one hand calculation, the same on every machine.
 
-    student_id: as your course knows it; spaces around it and upper or lower case don't matter · part: "H1", "H2", "H3".
+    student_id: as your course knows it; spaces around it and upper or lower case don't matter
+    part: "H1", "H2" or "H3"
     """
 
     def digits(attempt: int) -> bytes:
@@ -738,37 +828,38 @@ def my_numbers(student_id: str, part: str) -> dict[str, Any]:
         for attempt in range(1000):
             number = digits(attempt)
             q, k = [1 + number[0] % 9, 1 + number[1] % 9], [1 + number[2] % 9, 1 + number[3] % 9]
-            parts, m, n, c = (3, 4, 6)[number[4] % 3], 1 + number[5] % 5, 1 + number[6] % 5, 1 + number[7] % 9
+            parts, c = (3, 4, 6)[number[4] % 3], 1 + number[7] % 9
+            m, n = 1 + number[5] % 5, 1 + number[6] % 5
             # Again, unless turning, direction and shift all make a difference.
             if (n - m) % parts and m % parts and c % (2 * parts) and q[0] * k[1] != q[1] * k[0]:
                 return {"q": q, "k": k, "theta": f"π/{parts}", "m": m, "n": n, "c": c}
     if part == "H2":
-        kv_heads, share, d = (2, 3, 5)[number[0] % 3], (2, 3, 5)[number[1] % 3], 16 * (1 + number[2] % 4)
-        sizes = {"layers": 3 + number[3] % 10, "batch": (3, 5, 6, 7, 9)[number[4] % 5], "T": 100 * (1 + number[5] % 9)}
-        heads = {"query_heads": kv_heads * share, "kv_heads": kv_heads, "width": kv_heads * share * d}
-        return sizes | heads | {"bytes_per_value": 4}
+        kv_heads, share = (2, 3, 5)[number[0] % 3], (2, 3, 5)[number[1] % 3]
+        query_heads, d = kv_heads * share, 16 * (1 + number[2] % 4)
+        return {
+            "layers": 3 + number[3] % 10,
+            "batch": (3, 5, 6, 7, 9)[number[4] % 5],
+            "T": 100 * (1 + number[5] % 9),
+            "query_heads": query_heads,
+            "kv_heads": kv_heads,
+            "width": query_heads * d,
+            "bytes_per_value": 4,
+        }
     if part == "H3":
         kv_heads, share, d = 2 + number[0] % 2, 2 + number[1] % 3, 8 * (1 + number[2] % 8)
-        return {"width": kv_heads * share * d, "query_heads": kv_heads * share, "kv_heads": kv_heads}
+        query_heads = kv_heads * share
+        return {"width": query_heads * d, "query_heads": query_heads, "kv_heads": kv_heads}
     raise ValueError(f"there is no part {part!r}: use H1, H2 or H3")
 
 
 # %% tags=["active-ipynb"] softmark={"role": "demo", "question": "9"}
 # if STUDENT_ID:
 #     for part in ("H1", "H2", "H3"):
-#         print(part, my_numbers(STUDENT_ID, part))
+#         print(part)
+#         for name, value in my_numbers(STUDENT_ID, part).items():
+#             print(f"    {name} = {value}")
 # else:
 #     print("Type your student id into the first code cell, run it, and run this cell again.")
-
-# %% [markdown] softmark={"role": "written", "question": "E"}
-# ## Explain (5 written points)
-#
-# RoPE turns the query by its own position $m$ and the key by its own position $n$. Explain, in at most eight sentences,
-# why the score nevertheless depends on $n - m$ only. Then say what would change if the values were turned too. A person
-# reads your answer.
-#
-# *Your answer:*
-
 
 # %% softmark={"role": "hidden", "question": "9"}
 STUDENT_ID = "ada"
@@ -810,5 +901,31 @@ hand = {
     "H3": hand_h3(my_numbers(STUDENT_ID, "H3")),
 }
 
+# %% tags=["active-ipynb"] softmark={"role": "demo", "question": "9"}
+# def form(value):  # its nesting, with 0 for each number
+#     if isinstance(value, (list, tuple)):
+#         return [form(item) for item in value]
+#     return 0 if isinstance(value, (int, float)) else type(value).__name__
+#
+#
+# heads = my_numbers(STUDENT_ID, "H3")["query_heads"]
+# for part, wanted in {"H1": [0] * 4, "H2": [0] * 2, "H3": [[0] * heads, 0]}.items():
+#     given = form(hand.get(part))
+#     if given == "NoneType":
+#         print(f"{part}: no answer yet")
+#     elif given == wanted:
+#         print(f"{part}: can be read (right or wrong)")
+#     else:
+#         print(f"{part}: the form should be {wanted}, with numbers for the zeros, not {given}")
+
+# %% [markdown] softmark={"role": "written", "question": "E"}
+# ## Explain (5 written points)
+#
+# RoPE turns the query by its own position $m$ and the key by its own position $n$. Explain, in at most eight sentences,
+# why the score nevertheless depends on $n - m$ only. Then say what would change if the values were turned too. A person
+# reads your answer.
+#
+# *Your answer:*
+
 # %% tags=["active-ipynb"] softmark={"role": "demo"}
-# print(f"This notebook ran for {time.perf_counter() - started:.1f} s.")
+# print(f"This notebook ran for {time.perf_counter() - started:.1f} s by the clock.")

@@ -404,7 +404,9 @@ def test_a_wrong_part_of_the_model_costs_nothing_in_training(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("wrong", ["8:not-shifted", "8:two-ahead", "8:last-position-only", "8:gradients-add-up", "8:no-step"])
+@pytest.mark.parametrize(
+    "wrong", ["8:not-shifted", "8:two-ahead", "8:last-position-only", "8:gradients-add-up", "8:no-step"]
+)
 def test_a_wrong_part_of_the_model_excuses_no_wrong_training(wrong: str) -> None:
     """Beside a wrong model, a `train` that is wrong by itself loses the points of the long run as well."""
     both = variant(grading.single("4:no-mask"), grading.single(wrong))
