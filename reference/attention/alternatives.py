@@ -341,6 +341,16 @@ def banded_mask(Q, K, V, w):
 # ── other functions to build on ─────────────────────────────────────────────────────────────────────────────────────
 ALTERNATIVES = [
     Alternative(
+        "4",
+        "on-one-query",
+        function="causal_attention",
+        replace="return attention(Q, K, V, causal_mask(T))",
+        by="""flat = zip(*(x.reshape(-1, T, x.shape[-1]) for x in (Q, K, V)))
+    rows = [attention_one_query(q[t], k[: t + 1], v[: t + 1]) for q, k, v in flat for t in range(T)]
+    return torch.stack(rows).reshape(V.shape)""",
+        on=("attention_one_query",),
+    ),
+    Alternative(
         "5",
         "on-causal-attention",
         function="swap_effect",

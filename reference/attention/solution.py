@@ -302,7 +302,7 @@ def causal_attention(
 #         print(f"{word:>6}" + "".join(f"{100 * a:5.0f}%" if a else "     ·" for a in row))
 # else:
 #     figure, axes = plt.subplots(figsize=(5, 4.2))
-#     shown = weights.masked_fill(weights == 0, math.nan)  # what is exactly 0 gets a colour of its own
+#     shown = weights.masked_fill(weights == 0, math.nan)  # exactly 0: a colour of its own
 #     colours = plt.get_cmap("Blues").with_extremes(bad="silver")
 #     axes.imshow(shown.numpy(), cmap=colours, vmin=0, vmax=1)
 #     axes.set_xticks(range(len(words)), words, rotation=45)

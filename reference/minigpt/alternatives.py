@@ -255,6 +255,16 @@ class GPT(nn.Module):
 """
 
 ALTERNATIVES = [
+    Alternative(
+        "2",
+        "on-one-row-of-speeds",
+        function="apply_rope",
+        edits=[
+            ("rope_angles(rows, d, base)", "rope_angles(1, d, base, 1)"),
+            ("table[positions]", "positions[:, None] * table"),
+        ],
+        on=("rope_angles",),
+    ),
     Alternative("4", "library-attention", source=LIBRARY),
     Alternative("4", "attention-einsum", source=EINSUM),
     Alternative("4", "one-head-at-a-time", source=HEADS),

@@ -130,9 +130,7 @@ class Grading:
         self, question: str, seeds: Iterable[int | None] = (None,), *, mutants: int | None = None
     ) -> Validation:
         """Put one question's whole catalogue to the test."""
-        return validate(
-            self.checks, secret=self.secret, seeds=tuple(seeds), question=question, mutants=mutants
-        )
+        return validate(self.checks, secret=self.secret, seeds=tuple(seeds), question=question, mutants=mutants)
 
     # ── pretended notebooks ───────────────────────────────────────────────────────────────────────────────────
     def reference(self, change: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -202,6 +200,19 @@ class Grading:
                 assert outcome.earned == hypothesis.keeps * outcome.spec.points
                 failed += 1
         assert failed
+
+    def lost_on_the_way(self, wrong: str, way: str) -> tuple[str, ...]:
+        """The checks that a right answer loses if it is built, as the alternative `way`, on a function with a mistake.
+
+        wrong, way: "question:name".
+        """
+        hypothesis, question = self.single(wrong), way.partition(":")[0]
+        (other,) = (a for a in self.checks.alternatives if f"{a.question}:{a.name}" == way)
+        change = hypothesis.change | self.checks.alternative_change(other)
+        outcomes = self.grade(self.reference(change), hypothesis.question, question)
+        mine = [o for o in outcomes.values() if o.spec.question == question]
+        assert any(set(other.on) & set(o.on_top_of) for o in mine), describe(outcomes)
+        return tuple(o.spec.number for o in mine if o.earned != o.spec.points)
 
     def assert_loses_nothing(self, alternative: Any) -> None:
         """All points for another right way, but for what it declares to forfeit."""

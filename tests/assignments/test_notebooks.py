@@ -26,6 +26,12 @@ def test_the_public_notebook_is_in_step_with_the_reference(assignment: Assignmen
     assert (assignment.folder / assignment.notebook).read_text(encoding="utf-8") == notebook_text(derive(assignment))
 
 
+def test_no_line_of_code_is_wider_than_a_page(assignment: Assignment) -> None:
+    """100 characters: what is cut on a page is often what a check wanted to say."""
+    code = [cell.source for cell in derive(assignment).cells if cell.cell_type == "code"]
+    assert [line for source in code for line in source.splitlines() if len(line) > 100] == []
+
+
 @pytest.mark.usefixtures("no_matplotlib")
 def test_the_handed_out_notebook_runs_and_only_misses_answers(assignment: Assignment) -> None:
     """Given cells run; public checks and demos stop where an answer is missing, or what it made, and nowhere else."""

@@ -144,6 +144,12 @@ def test_a_mistake_costs_its_points_once(name: str) -> None:
     grading.assert_loses_what_it_should(hypothesis, outcomes)
 
 
+@pytest.mark.parametrize("name", ["1:from-one", "1:half-exponent", "1:reversed"])
+def test_a_mistake_costs_its_points_once_for_who_takes_one_row_of_speeds(name: str) -> None:
+    """Positions times `rope_angles(1, d, base, 1)`: another right way to turn by the table of Q1."""
+    assert grading.lost_on_the_way(name, "2:on-one-row-of-speeds") == ()
+
+
 @pytest.mark.parametrize(("name", "later"), [("1:half-exponent", "2"), ("2:interleaved", "4"), ("4:cyclic", "6")])
 def test_follow_through_says_on_top_of_what(name: str, later: str) -> None:
     """One test for each dependency: the later question passes, on top of the student's own."""
