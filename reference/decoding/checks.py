@@ -174,12 +174,20 @@ def log_probability(model: Model, ids: Sequence[int]) -> float:
 
 def ids_and_cost(value: Value) -> tuple[list[int], float] | None:
     """(ids, cost) of a decoder's answer, if it is one."""
-    if not isinstance(value, list | tuple) or len(value) < 2 or not isinstance(value[0], list | tuple):
+    if not isinstance(value, list | tuple) or len(value) < 2:
         return None
-    ids, cost = value[0], value[1]
-    if not all(type(symbol) is int for symbol in ids) or not isinstance(cost, int | float):
+    ids, cost = read_ids(value[0]), value[1]
+    if isinstance(cost, Tensor) and cost.dim() == 0:
+        cost = cost.item()
+    return None if ids is None or not isinstance(cost, int | float) else (ids, float(cost))
+
+
+def read_ids(value: Value) -> list[int] | None:
+    """The ids of a text, also if they are tensors of one number: types are judged once, in a check of their own."""
+    if not isinstance(value, list | tuple):
         return None
-    return list(ids), float(cost)
+    ids = [s.item() if isinstance(s, Tensor) and s.dim() == 0 else s for s in value]
+    return ids if all(type(s) is int for s in ids) else None
 
 
 # ── Q1 ──────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -368,10 +376,10 @@ def kind_of_sampler(model: Model, L: int) -> Callable[[Value], Value]:
     """
 
     def judge(value: Value) -> str:
-        texts = value if isinstance(value, list | tuple) else [value]
-        if not all(isinstance(ids, list | tuple) and all(type(s) is int for s in ids) for ids in texts):
+        texts = [read_ids(ids) for ids in value] if isinstance(value, list | tuple) else [None]
+        counts = Counter(tuple(ids) for ids in texts if ids is not None)
+        if counts.total() < len(texts):
             return "no list of ids"
-        counts = Counter(tuple(ids) for ids in texts)
         values = {kind: p_value(counts, leaf_distribution(model, L, kind)) for kind in KINDS}
         if values["right"] > 1e-6:
             return "right"
@@ -419,9 +427,10 @@ def single_step(draw: Draw) -> Arguments:
             return model, 1, [draw.seed_number() for _ in range(300)]
 
 
-def possible(model: Model, L: int, ids: Value) -> bool:
+def possible(model: Model, L: int, value: Value) -> bool:
     """A complete text whose symbols all have a probability."""
-    if not isinstance(ids, list | tuple) or not all(type(s) is int and 0 <= s < model[0] for s in ids):
+    ids = read_ids(value)
+    if ids is None or not all(0 <= s < model[0] for s in ids):
         return False
     if not 1 <= len(ids) <= L or model[1] in ids[:-1] or (len(ids) < L and ids[-1] != model[1]):
         return False
@@ -478,7 +487,7 @@ def all_possible(model: Model, L: int) -> Callable[[Value], Value]:
     def judge(value: Value) -> str:
         if not all(possible(model, L, ids) for ids in value):
             return "an impossible text"
-        missing = L == 1 and len({tuple(ids) for ids in value}) < model[0]
+        missing = L == 1 and len({tuple(read_ids(ids) or ()) for ids in value}) < model[0]
         return "a symbol is missing" if missing else "possible texts"
 
     return judge

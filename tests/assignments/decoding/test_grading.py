@@ -209,3 +209,26 @@ def shown(argument: Any) -> Any:
     if kind == "TableHeuristic":
         return (argument.rows,)
     return Seeded if isinstance(argument, torch.Generator) else argument
+
+
+@pytest.mark.parametrize(
+    ("name", "lost"),
+    [
+        ("greedy", {"1.2"}),
+        ("ancestral", {"2.2", "2.3"}),  # 4000 texts of tensors are too many to send; the notebook's check stops before
+        ("best_path", {"3.2"}),
+        ("beam", {"5.2"}),
+    ],
+)
+def test_tensors_in_place_of_numbers_cost_the_points_of_types(name: str, lost: set[str]) -> None:
+    """Ids and costs as tensors of one number are a wrong type, and nothing else."""
+
+    def in_tensors(*args: Any) -> Any:
+        result = grading.checks.oracle.reference[name](*args)
+        if name == "ancestral":
+            return [torch.tensor(symbol) for symbol in result]
+        ids, cost, *rest = result
+        return ([torch.tensor(symbol) for symbol in ids], torch.tensor(cost, dtype=torch.float64), *rest)
+
+    outcomes = grade(grading.reference() | {name: in_tensors}, min(lost)[0])
+    assert {o.spec.number for o in outcomes.values() if o.earned != o.spec.points} == lost, describe(outcomes)
