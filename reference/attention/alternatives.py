@@ -344,10 +344,15 @@ ALTERNATIVES = [
         "4",
         "on-one-query",
         function="causal_attention",
-        replace="return attention(Q, K, V, causal_mask(T))",
-        by="""flat = zip(*(x.reshape(-1, T, x.shape[-1]) for x in (Q, K, V)))
-    rows = [attention_one_query(q[t], k[: t + 1], v[: t + 1]) for q, k, v in flat for t in range(T)]
-    return torch.stack(rows).reshape(V.shape)""",
+        replace="T = Q.shape[-2]",
+        by="""T = Q.shape[-2]
+
+    def attention(Q, K, V, mask=None):
+        seen = torch.ones(T, T, dtype=torch.bool) if mask is None else mask
+        flat = zip(*(x.reshape(-1, T, x.shape[-1]) for x in (Q, K, V)))
+        rows = [attention_one_query(q[t], k[seen[t]], v[seen[t]]) for q, k, v in flat for t in range(T)]
+        return torch.stack(rows).reshape(V.shape)
+""",
         on=("attention_one_query",),
     ),
     Alternative(
