@@ -11,7 +11,9 @@ question refutes, where the answers are right on top, is out: it is one function
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -37,11 +39,12 @@ __all__ = ["Follower"]
 _CALLS = 256
 #: No helper gives more pieces of text than this.
 _TEXTS = 10_000
+#: For what the student's calls take in a check, by the clock, and for what ours take, of the processor.
 _SECONDS = 20.0
 
 
 class _Exhausted(GiveUp):
-    """No calls are left for this check."""
+    """No calls are left for this check, or no time for them."""
 
 
 @dataclass
@@ -57,22 +60,25 @@ class Follower:
         """The tries for one check, a way each; none when it builds on nothing that is wrong."""
         functions = {case.record.plan.function for case in found}
         below = {f: tuple(n for n in self.checks.source.helpers(f) if n in self.wrong) for f in functions}
-        tries = [_Attempt(self, instance, question, found, below)] if any(below.values()) else []
+        budget = _Budget()  # all ways together may cost what one may
+        tries = [_Attempt(self, instance, question, found, below, None, budget)] if any(below.values()) else []
         for way in self.checks.ways if self.wrong else ():
             more = tuple(name for name in way.on if name in self.wrong)
             if more and way.question == question and way.function in functions:
                 names = tuple(dict.fromkeys((*below[way.function], *more)))
-                tries.append(_Attempt(self, instance, question, found, below | {way.function: names}, way))
+                tries.append(_Attempt(self, instance, question, found, below | {way.function: names}, way, budget))
         return tries
 
     def ask(self, plan: Plan, budget: _Budget) -> Value:
         """The student's value of a call, checked against the reference's type, shape and dtype."""
         key = digest(plan)
         if key not in self._known:
-            if budget.calls >= _CALLS:
+            if budget.calls >= _CALLS or budget.waited > _SECONDS:
                 raise _Exhausted
-            budget.calls += 1
+            started = time.monotonic()
             self._known[key] = self.line.probe(plan)
+            budget.calls += 1
+            budget.waited += time.monotonic() - started
         reply = self._known[key]
         if reply.kind is not ReplyKind.VALUE or reply is DEADLINE:
             raise GiveUp
@@ -86,7 +92,21 @@ class Follower:
 
 @dataclass
 class _Budget:
+    """What follow-through may cost in a check: calls of the student's, seconds that they take, and seconds of ours."""
+
     calls: int = 0
+    waited: float = 0.0
+    spent: float = 0.0
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Raises Expired when our seconds are spent."""
+        started = time.process_time()
+        try:
+            with clock.limit(max(_SECONDS - self.spent, 0.01)):
+                yield
+        finally:
+            self.spent += time.process_time() - started
 
 
 @dataclass
@@ -98,8 +118,8 @@ class _Attempt:
     question: str
     found: Sequence[Case]
     below: dict[str, tuple[str, ...]]
-    way: Way | None = None  # the reference's own, if None
-    budget: _Budget = field(default_factory=_Budget)
+    way: Way | None  # the reference's own, if None
+    budget: _Budget
     _right: bool | None = None
 
     @property
@@ -112,7 +132,7 @@ class _Attempt:
         others: attempts at other checks of the same question, by the same way.
         """
         try:
-            with clock.limit(_SECONDS):
+            with self.budget.running():
                 return self._guarded(others) if self._agrees() else None
         except (GiveUp, clock.Expired):
             return None
@@ -120,7 +140,7 @@ class _Attempt:
     def named(self) -> Diagnosis | None:
         """The named mistakes and pairs on top."""
         try:
-            with clock.limit(_SECONDS):
+            with self.budget.running():
                 best = None if self._constant() else smallest(self._candidates(), self._gives)
         except (GiveUp, clock.Expired):
             return None

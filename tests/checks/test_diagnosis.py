@@ -403,6 +403,21 @@ def mixed(q, k, v):
     assert (outcome.earned, outcome.on_top_of) == (1, ("weights",))
 
 
+def test_slow_calls_of_follow_through_are_bounded(course: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The student's calls may take so many seconds a check, however many ways there are."""
+    monkeypatch.setattr("autograder.checks.follow._SECONDS", 0.3)
+    solution = "def double(x):\n    return 2 * x\n"
+    solution += "def shift(x, *, double=double):\n    return sum(double(x + i) for i in range(50))\n"
+    checks = CHECKS.replace('"scores", q, k', '"double", q').replace('"weights", q, k', '"shift", q')
+    tiny = course(checks, solution=solution, points=POINTS)
+    slow = "import time\ndef double(x):\n    time.sleep(0.1)\n    return 3 * x\n"
+    session = Scripted(tiny.checks.source.namespace({"double": slow}))
+    outcomes = tiny.outcomes(session)
+    alone = [names for names, _ in session.journeys if names == ("double",)]
+    assert 2 <= len(alone) <= 2 * 5
+    assert (outcomes["2.1"].verdict, outcomes["2.1"].on_top_of) == (Verdict.FAILED, ())
+
+
 @pytest.mark.parametrize(
     ("alternative", "reason"),
     [
