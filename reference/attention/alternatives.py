@@ -339,6 +339,11 @@ def banded_mask(Q, K, V, w):
 
 
 # ── other functions to build on ─────────────────────────────────────────────────────────────────────────────────────
+#: How the reference's sliding window makes its rows, once it knows which keys each query sees.
+ROWS = """scores = torch.einsum("td,tdw->tw", Q, window(K)) / math.sqrt(d)
+    weights = softmax(scores.masked_fill(~exists, -math.inf), dim=1)
+    return torch.einsum("tw,tmw->tm", weights, window(V))"""
+
 ALTERNATIVES = [
     Alternative(
         "4",
@@ -383,9 +388,7 @@ ALTERNATIVES = [
         "8",
         "on-one-query",
         function="sliding_window",
-        replace="""scores = torch.einsum("td,tdw->tw", Q, window(K)) / math.sqrt(d)
-    weights = softmax(scores.masked_fill(~exists, -math.inf), dim=1)
-    return torch.einsum("tw,tmw->tm", weights, window(V))""",
+        replace=ROWS,
         by="seen = [key[t, exists[t]] for t in range(T)]\n"
         "    return torch.stack([attention_one_query(Q[t], K[seen[t]], V[seen[t]]) for t in range(T)])",
         on=("attention_one_query",),
@@ -394,9 +397,7 @@ ALTERNATIVES = [
         "8",
         "on-attention",
         function="sliding_window",
-        replace="""scores = torch.einsum("td,tdw->tw", Q, window(K)) / math.sqrt(d)
-    weights = softmax(scores.masked_fill(~exists, -math.inf), dim=1)
-    return torch.einsum("tw,tmw->tm", weights, window(V))""",
+        replace=ROWS,
         by="keys, values = (window(x).transpose(1, 2) for x in (K, V))  # (T, w, m)\n"
         "    return attention(Q[:, None], keys, values, exists[:, None])[:, 0]",
         on=("attention",),
