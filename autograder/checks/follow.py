@@ -185,10 +185,11 @@ class _Attempt:
         oracle = self.follower.checks.oracle
         for case in self.found:
             plan, key = case.record.plan, case.record.key
-            if self.way is not None and plan.function == self.way.function:
-                would = oracle.on_top(hypothesis, plan.function, {}, plan, case.served, self.way)
-            else:
+            way = self._way_of(plan)
+            if way is None:
                 would = oracle.under(hypothesis, plan, case.served, key)
+            else:
+                would = oracle.on_top(hypothesis, plan.function, {}, plan, case.served, way)
             if not matches(case.record, oracle.expected(plan, case.served, key), would, False):
                 return True
         return False
@@ -218,11 +219,14 @@ class _Attempt:
         if not own:
             below = oracle.expected if hypothesis is None else _under(oracle, hypothesis)
             return matches(case.record, below(plan, case.served, case.record.key), case.reply, strict)
-        way = self.way if self.way is not None and self.way.function == plan.function else None
-        would = oracle.on_top(hypothesis, plan.function, own, plan, case.served, way)
+        would = oracle.on_top(hypothesis, plan.function, own, plan, case.served, self._way_of(plan))
         if hypothesis is None and would.kind is not ReplyKind.VALUE:
             raise GiveUp  # what the reference raises on a student's value ends follow-through
         return matches(case.record, would, case.reply, strict)
+
+    def _way_of(self, plan: Plan) -> Way | None:
+        """This attempt's way, if it is one to build what the plan asks for."""
+        return self.way if self.way is not None and self.way.function == plan.function else None
 
     def _run(self, plan: Plan) -> Value:
         try:
